@@ -1,0 +1,54 @@
+"""Approximate Thompson sampling: posteriors as NumPyro programs, samplers that can be swapped, exact references.
+
+Importing this package sets JAX up: float64, and one host device per core if JAX has not been used yet.
+"""
+
+from fgtsva_ppl.runtime import configure
+
+configure()
+
+from fgtsva_ppl.agents import AGENTS, Thompson  # noqa: E402
+from fgtsva_ppl.environments import (  # noqa: E402
+    ENVIRONMENTS,
+    Contextual,
+    Dense,
+    Deterministic,
+    Homoscedastic,
+    Sparse,
+)
+from fgtsva_ppl.posterior import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
+from fgtsva_ppl.rewards import REWARDS, Linear, LinearFunction  # noqa: E402
+from fgtsva_ppl.simulate import Simulation, simulate  # noqa: E402
+from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AGENTS",
+    "ENVIRONMENTS",
+    "FGTSA",
+    "FGTSB",
+    "FGTSVA",
+    "HMC",
+    "MALA",
+    "NUTS",
+    "POSTERIORS",
+    "PSGLD",
+    "REWARDS",
+    "SAMPLERS",
+    "SGLD",
+    "TS",
+    "Contextual",
+    "Dense",
+    "Deterministic",
+    "Exact",
+    "Homoscedastic",
+    "InputError",
+    "Linear",
+    "LinearFunction",
+    "Simulation",
+    "Sparse",
+    "Thompson",
+    "configure",
+    "simulate",
+]

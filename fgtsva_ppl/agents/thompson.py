@@ -1,0 +1,87 @@
+"""The Thompson agent: a posterior, a sampler for it, and the arm that is best under the draw."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.history import History, empty, grown
+from fgtsva_ppl.posterior import FGTSVA, Posterior
+from fgtsva_ppl.protocols import Effort, Round, Shape
+from fgtsva_ppl.rewards import Linear, Reward, latent
+from samplers import MALA, Sampler, SamplerState, Target
+from samplers.settings import part, settings, structure
+
+
+class ThompsonState(NamedTuple):
+    """What the agent takes from round to round."""
+
+    history: History
+    sampler: SamplerState
+
+
+@settings
+class Thompson:
+    """Samples f_t from the posterior and plays argmax_a f_t(x_t, a)."""
+
+    reward: Reward = structure(default=Linear())
+    posterior: Posterior = part(default=FGTSVA())
+    sampler: Sampler = part(default=MALA())
+
+    @property
+    def scalar(self) -> bool:
+        """As its sampler."""
+        return self.sampler.scalar
+
+    def for_horizon(self, rounds: int) -> "Thompson":
+        """The same agent with everything that is derived from the horizon filled in."""
+        return Thompson(self.reward, self.posterior.for_horizon(rounds), self.sampler)
+
+    def start(self, key: Array, shape: Shape) -> ThompsonState:
+        """Starts the sampler at a draw from the prior."""
+        model = latent(self.reward, shape.dim)
+        history = empty(
+            linear=model.linear,
+            keep_actions=self.posterior.keeps_actions(shape),
+            arms=shape.arms,
+            dim=shape.dim,
+            capacity=1,
+        )
+        return ThompsonState(history, self.sampler.init(key, model.draw))
+
+    def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
+        """Makes room in the history."""
+        return state._replace(history=grown(state.history, capacity))
+
+    def target(self, state: ThompsonState, seen: Round) -> Target:
+        """The posterior of the round."""
+        return self.posterior.target(latent(self.reward, seen.actions.shape[-1]), state.history, seen)
+
+    def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, Effort]:
+        """Draws and plays. A sampler that went non-finite is put back to where it last was finite, and counted."""
+        proposed, draw = self.sampler.sample(key, self.target(state, seen), state.sampler)
+        finite = jnp.all(jnp.isfinite(draw.position))
+        sampler, position = jax.tree.map(
+            lambda new, old: jnp.where(finite, new, old),
+            (proposed, draw.position),
+            (state.sampler, state.sampler.position),
+        )
+        effort = Effort(draw.acceptance, draw.diverged, draw.gradients, ~finite)
+        return state._replace(sampler=sampler), self.best(position, seen), effort
+
+    def best(self, position: Array, seen: Round) -> Array:
+        """The arm that is best under a position; ties go to the lowest index."""
+        model = latent(self.reward, seen.actions.shape[-1])
+        return jnp.argmax(model.function(position)(seen.actions))
+
+    def update(self, state: ThompsonState, seen: Round, action: Array, reward: Array) -> ThompsonState:
+        """Adds the datum with its weight."""
+        history = state.history.added(
+            seen.actions,
+            action,
+            reward,
+            self.posterior.weight(seen.sigma),
+            self.posterior.variance(seen.sigma),
+        )
+        return state._replace(history=history)

@@ -1,0 +1,105 @@
+"""What has been seen, in the form in which the posterior needs it.
+
+Linear rewards: sums, whose size does not depend on t. Any other reward: rows in a buffer of fixed capacity, where
+an empty row has weight zero. Either way the weighted squared loss sum_s eta_s (r_s - f(x_s, a_s))^2 comes out.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.rewards.program import LinearFunction, RewardFunction
+
+
+class Sums(NamedTuple):
+    """Sufficient statistics of the weighted squared loss of a linear function."""
+
+    gram: Array  # sum eta phi phi'
+    moment: Array  # sum eta r phi
+    square: Array  # sum eta r^2
+
+    def loss(self, function: RewardFunction) -> Array:
+        """The loss as a quadratic form in the coefficients."""
+        assert isinstance(function, LinearFunction)
+        theta = function.coefficients
+        return theta @ (self.gram @ theta - 2 * self.moment) + self.square
+
+    def added(self, features: Array, reward: Array, weight: Array, index: Array) -> "Sums":
+        """With one more datum."""
+        return Sums(
+            self.gram + weight * jnp.outer(features, features),
+            self.moment + weight * reward * features,
+            self.square + weight * reward**2,
+        )
+
+
+class Rows(NamedTuple):
+    """Every datum, in a buffer."""
+
+    features: Array  # (capacity, dim)
+    rewards: Array  # (capacity,)
+    weights: Array  # (capacity,), zero where empty
+
+    def loss(self, function: RewardFunction) -> Array:
+        """The loss, datum by datum."""
+        return jnp.sum(self.weights * (self.rewards - function(self.features)) ** 2)
+
+    def added(self, features: Array, reward: Array, weight: Array, index: Array) -> "Rows":
+        """With one more datum."""
+        return Rows(
+            self.features.at[index].set(features),
+            self.rewards.at[index].set(reward),
+            self.weights.at[index].set(weight),
+        )
+
+
+class ActionSets(NamedTuple):
+    """The action sets of past rounds, which FGTS-A's bonus sums over."""
+
+    actions: Array  # (capacity, arms, dim)
+    present: Array  # (capacity,), one where filled
+
+
+class History(NamedTuple):
+    """All that the posterior of the next round depends on, the round itself apart."""
+
+    data: Sums | Rows
+    past: ActionSets | None  # kept only where a posterior needs it and the action set changes
+    variance: Array  # Lambda_{t-1}
+    rounds: Array  # t - 1
+
+    def added(
+        self, actions: Array, action: Array, reward: Array, weight: Array, variance: Array
+    ) -> "History":
+        """With one more round."""
+        past = self.past
+        if past is not None:
+            past = ActionSets(
+                past.actions.at[self.rounds].set(actions), past.present.at[self.rounds].set(1.0)
+            )
+        data = self.data.added(actions[action], reward, weight, self.rounds)
+        return History(data, past, self.variance + variance, self.rounds + 1)
+
+
+def empty(*, linear: bool, keep_actions: bool, arms: int, dim: int, capacity: int) -> History:
+    """Nothing seen yet."""
+    data: Sums | Rows
+    if linear:
+        data = Sums(jnp.zeros((dim, dim)), jnp.zeros(dim), jnp.zeros(()))
+    else:
+        data = Rows(jnp.zeros((capacity, dim)), jnp.zeros(capacity), jnp.zeros(capacity))
+    past = ActionSets(jnp.zeros((capacity, arms, dim)), jnp.zeros(capacity)) if keep_actions else None
+    return History(data, past, jnp.zeros(()), jnp.zeros((), int))
+
+
+def grown(history: History, capacity: int) -> History:
+    """The same history with room for `capacity` rounds."""
+
+    def pad(rows: Array) -> Array:
+        return jnp.pad(rows, [(0, capacity - rows.shape[0])] + [(0, 0)] * (rows.ndim - 1))
+
+    data = jax.tree.map(pad, history.data) if isinstance(history.data, Rows) else history.data
+    past = None if history.past is None else jax.tree.map(pad, history.past)
+    return history._replace(data=data, past=past)

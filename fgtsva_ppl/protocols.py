@@ -1,0 +1,85 @@
+"""The vocabulary of this package: what environments, agents and the loop between them say to each other."""
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from jax import Array
+
+
+class Round(NamedTuple):
+    """What is revealed before the action: the features phi(x_t, a) of every arm, and sigma_t."""
+
+    actions: Array  # (arms, dim)
+    sigma: Array
+
+
+class Shape(NamedTuple):
+    """What an agent must know of an environment before the first round."""
+
+    arms: int
+    dim: int
+    fixed_actions: bool  # the same action set in every round
+    linear: bool  # mean rewards are linear in the features
+
+
+class Outcome(NamedTuple):
+    """What an environment answers for every arm, should it be pulled: means, and the round's one noise value."""
+
+    means: Array  # (arms,)
+    noise: Array
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """Who answers. All randomness comes from the keys, none of it depends on the agent."""
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes and structure."""
+        ...
+
+    def start(self, key: Array) -> Any:
+        """What is fixed for a run: theta*, and the action set if it never changes."""
+        ...
+
+    def round(self, key: Array, instance: Any) -> tuple[Round, Outcome]:
+        """One round: what is revealed, and what would be answered."""
+        ...
+
+
+class Effort(NamedTuple):
+    """What a decision cost, and how it went. NaN where a notion has no meaning."""
+
+    acceptance: Array
+    diverged: Array
+    gradients: Array
+    restored: Array  # 1 where the sampler went non-finite and the last finite position was used instead
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Who decides."""
+
+    @property
+    def scalar(self) -> bool:
+        """See samplers.Sampler.scalar."""
+        ...
+
+    def for_horizon(self, rounds: int) -> "Agent":
+        """The same agent with every setting that is derived from the horizon filled in."""
+        ...
+
+    def start(self, key: Array, shape: Shape) -> Any:
+        """The state before the first round, with room for none."""
+        ...
+
+    def grow(self, state: Any, capacity: int) -> Any:
+        """The same state with room for `capacity` rounds, where the agent keeps rounds."""
+        ...
+
+    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, Effort]:
+        """The arm to pull (ties go to the lowest index), and what the decision cost."""
+        ...
+
+    def update(self, state: Any, seen: Round, action: Array, reward: Array) -> Any:
+        """Takes in what was observed."""
+        ...

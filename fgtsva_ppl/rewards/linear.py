@@ -1,0 +1,25 @@
+"""Linear rewards f(x, a) = <theta, phi(x, a)> with the paper's prior N(0, I/d)."""
+
+import numpyro
+import numpyro.distributions as dist
+
+from fgtsva_ppl.rewards.program import LinearFunction, Program
+from samplers.settings import number, settings
+
+
+@settings
+class Linear:
+    """Independent normal coefficients."""
+
+    prior_scale: float | None = number(
+        default=None, above=0, doc="standard deviation of a coefficient; null: 1/sqrt(d)"
+    )
+
+    def program(self, dim: int) -> Program:
+        """theta ~ N(0, prior_scale^2 I)."""
+        scale = dim**-0.5 if self.prior_scale is None else self.prior_scale
+
+        def linear() -> LinearFunction:
+            return LinearFunction(numpyro.sample("theta", dist.Normal(0, scale).expand([dim]).to_event(1)))
+
+        return linear

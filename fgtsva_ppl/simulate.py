@@ -1,0 +1,189 @@
+"""The loop: rounds in a scan, runs side by side in blocks of fixed width, blocks spread over the devices.
+
+A run's result depends on its seed and number alone: the width of a block never changes, so that the same program
+computes a run whether it is alone, among a hundred, or on another device.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+
+from fgtsva_ppl.protocols import Agent, Effort, Environment
+from fgtsva_ppl.runtime import Stopwatch
+from samplers.settings import InputError
+
+LANES = 25  # runs that are computed side by side
+CHUNKS = 16  # pieces into which the rounds are cut, for progress and growth of histories
+
+SMALLEST_CAPACITY = 64
+
+ENVIRONMENT, NOISE, AGENT = range(3)  # streams of a run's randomness
+
+
+class Record(NamedTuple):
+    """What is kept of a round."""
+
+    regret: Array
+    action: Array
+    effort: Effort
+
+
+class Carry(NamedTuple):
+    """What goes from round to round."""
+
+    instance: Any
+    agent: Any
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """The rounds of several runs; every array is (runs, rounds)."""
+
+    regret: np.ndarray  # of each round, not summed
+    action: np.ndarray
+    acceptance: np.ndarray
+    diverged: np.ndarray
+    gradients: np.ndarray
+    restored: np.ndarray
+    seconds: float  # of computing
+    compile_seconds: float  # of tracing and compiling
+
+    @property
+    def cumulative_regret(self) -> np.ndarray:
+        """The regret up to and with each round."""
+        return np.cumsum(self.regret, axis=1)
+
+
+def simulate(
+    environment: Environment,
+    agent: Agent,
+    *,
+    rounds: int = 1000,
+    runs: int = 100,
+    seed: int = 0,
+    first_run: int = 0,
+    devices: list[jax.Device] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Simulation:
+    """Plays `runs` runs of `rounds` rounds. `progress` is told the number of rounds done after each piece."""
+    if rounds < 1 or runs < 1:
+        raise InputError(f"rounds={rounds} and runs={runs} must be at least 1")
+    agent = agent.for_horizon(rounds)
+    mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
+    lanes = 1 if agent.scalar else LANES
+    keys = run_keys(seed, first_run + np.arange(_padded(runs, lanes * mesh.size)))
+    length = math.ceil(rounds / min(CHUNKS, rounds))
+    pieces: list[Record] = []
+    clock = Stopwatch()
+    begin_runs, grow, play = clock.watch(_begin), clock.watch(_grow), clock.watch(_play)
+    carry = begin_runs(environment, agent, keys, lanes=lanes, mesh=mesh)
+    for begin in range(0, rounds, length):
+        carry = grow(agent, carry, capacity=_capacity(begin + length), lanes=lanes, mesh=mesh)
+        carry, record = play(
+            environment, agent, keys, jnp.asarray(begin), carry, length=length, lanes=lanes, mesh=mesh
+        )
+        pieces.append(jax.tree.map(np.asarray, record))
+        if progress is not None:
+            progress(min(begin + length, rounds))
+    whole = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:runs, :rounds], *pieces)
+    effort = {name: getattr(whole.effort, name) for name in Effort._fields}
+    return Simulation(whole.regret, whole.action, **effort, **clock.times())
+
+
+def run_keys(seed: int, runs: np.ndarray) -> Array:
+    """One key per run, the same whoever runs beside it."""
+    return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.asarray(runs))
+
+
+def _padded(runs: int, multiple: int) -> int:
+    return math.ceil(runs / multiple) * multiple
+
+
+def _capacity(rounds: int) -> int:
+    return max(SMALLEST_CAPACITY, 1 << (rounds - 1).bit_length())
+
+
+@partial(jax.jit, static_argnames=("lanes", "mesh"))
+def _begin(environment: Environment, agent: Agent, keys: Array, *, lanes: int, mesh: Mesh) -> Carry:
+    """The runs before their first round."""
+    return _for_each_run(partial(_start, environment, agent), keys, lanes=lanes, mesh=mesh)
+
+
+@partial(jax.jit, static_argnames=("capacity", "lanes", "mesh"))
+def _grow(agent: Agent, carry: Carry, *, capacity: int, lanes: int, mesh: Mesh) -> Carry:
+    """The runs with room for `capacity` rounds in their histories."""
+
+    def one(carry: Carry) -> Carry:
+        return carry._replace(agent=agent.grow(carry.agent, capacity))
+
+    return _for_each_run(one, carry, lanes=lanes, mesh=mesh)
+
+
+@partial(jax.jit, static_argnames=("length", "lanes", "mesh"))
+def _play(
+    environment: Environment,
+    agent: Agent,
+    keys: Array,
+    begin: Array,
+    carry: Carry,
+    *,
+    length: int,
+    lanes: int,
+    mesh: Mesh,
+) -> tuple[Carry, Record]:
+    """Plays `length` rounds from round `begin` on."""
+
+    def one(key: Array, carry: Carry) -> tuple[Carry, Record]:
+        step = partial(_round, environment, agent, key)
+        return jax.lax.scan(step, carry, begin + jnp.arange(length))
+
+    return _for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
+
+
+def _for_each_run(one: Callable[..., Any], *arrays: Any, lanes: int, mesh: Mesh) -> Any:
+    """Applies a function of one run to all runs: blocks of `lanes` side by side, one block after the other."""
+
+    def blocks(*local: Any) -> Any:
+        folded = jax.tree.map(lambda x: x.reshape(-1, lanes, *x.shape[1:]), local)
+        done = jax.lax.map(lambda block: jax.vmap(one)(*block), folded)
+        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), done)
+
+    split = PartitionSpec("runs")
+    spread = jax.shard_map(blocks, mesh=mesh, in_specs=split, out_specs=split, check_vma=False)
+    return spread(*arrays)
+
+
+def _start(environment: Environment, agent: Agent, key: Array) -> Carry:
+    instance = environment.start(jax.random.fold_in(key, ENVIRONMENT))
+    state = agent.start(jax.random.fold_in(key, AGENT), environment.shape)
+    return Carry(instance, state)
+
+
+def _round(
+    environment: Environment, agent: Agent, key: Array, carry: Carry, t: Array
+) -> tuple[Carry, Record]:
+    """environment -> round -> posterior -> draw -> action -> history."""
+    nature, mind = (jax.random.fold_in(jax.random.fold_in(key, s), t + 1) for s in (NOISE, AGENT))
+    seen, outcome = environment.round(nature, carry.instance)
+    state, action, effort = agent.act(mind, carry.agent, seen)
+    state = agent.update(state, seen, action, outcome.means[action] + outcome.noise)
+    regret = jnp.max(outcome.means) - outcome.means[action]
+    return Carry(carry.instance, state), Record(regret, action, effort)
+
+
+def check(environment: Environment, agent: Agent, rounds: int) -> None:
+    """Goes through one round abstractly, so that what does not fit is said before anything compiles."""
+    agent = agent.for_horizon(rounds)
+
+    def first(environment: Environment, agent: Agent, key: Array) -> Any:
+        return _round(environment, agent, key, _start(environment, agent, key), jnp.asarray(0))
+
+    jax.eval_shape(first, environment, agent, jax.random.key(0))

@@ -1,0 +1,40 @@
+"""The reference: draws that the target itself can make exactly."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from samplers.base import Draw, SamplerState
+from samplers.settings import InputError, settings
+from samplers.target import Target
+
+
+@settings
+class Exact:
+    """Independent exact draws, for targets that offer them."""
+
+    scalar: ClassVar[bool] = False
+
+    def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
+        """Starts at a position, which no draw depends on."""
+        return SamplerState(start(key))
+
+    def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
+        """One exact draw."""
+        draw = self._draw(key, target)
+        return SamplerState(draw.position), draw
+
+    def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
+        """Independent exact draws."""
+        return jax.vmap(lambda k: self._draw(k, target))(jax.random.split(key, draws))
+
+    def _draw(self, key: Array, target: Target) -> Draw:
+        if target.exact is None:
+            raise InputError(
+                "sampler 'exact' has no exact draws for this posterior; it serves linear rewards with a Gaussian "
+                "prior, a hard uncapped maximum and one action set in the bonus"
+            )
+        return Draw(target.exact(key), jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0))

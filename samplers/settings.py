@@ -1,0 +1,164 @@
+"""Settings: frozen dataclasses that JAX sees through. Floats are traced; everything else is structure.
+
+Two settings objects that differ only in floats share one compiled program, so a sweep over a step size compiles once.
+"""
+
+import dataclasses
+import difflib
+import math
+import types
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any, Union, dataclass_transform, get_args, get_origin, get_type_hints
+
+import jax
+
+
+class InputError(ValueError):
+    """A mistake in what the user asked for, told in one line that names the valid choices."""
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` when one of the choices is close to the word, else nothing."""
+    close = difflib.get_close_matches(word, list(choices), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def number(
+    *,
+    default: float | None,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+    doc: str,
+) -> Any:
+    """A traced field: `above` < value, `least` <= value <= `most`. A default of None means "derived" (see doc)."""
+    return dataclasses.field(
+        default=default, metadata={"above": above, "least": least, "most": most, "doc": doc}
+    )
+
+
+def integer(*, default: int, least: int = 0, most: float = math.inf, doc: str) -> Any:
+    """A structural whole number."""
+    return dataclasses.field(default=default, metadata={"least": least, "most": most, "doc": doc})
+
+
+def choice(
+    *, default: str, options: Iterable[str], aliases: Mapping[Any, str] | None = None, doc: str
+) -> Any:
+    """A structural name out of `options`; an alias stands for one of them."""
+    meta = {"options": tuple(options), "aliases": aliases or {}, "doc": doc}
+    return dataclasses.field(default=default, metadata=meta)
+
+
+def switch(*, default: bool, doc: str) -> Any:
+    """A structural yes or no."""
+    return dataclasses.field(default=default, metadata={"doc": doc})
+
+
+def part(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+    """A nested settings object, seen through by JAX."""
+    return dataclasses.field(default=default, metadata={"traced": True, "doc": doc})
+
+
+def structure(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+    """A nested object that is compared as a whole: another value is another program."""
+    return dataclasses.field(default=default, metadata={"doc": doc})
+
+
+def _plain(hint: Any) -> tuple[Any, bool]:
+    """The type without None, and whether None was allowed."""
+    if get_origin(hint) in (Union, types.UnionType):
+        members = [arg for arg in get_args(hint) if arg is not type(None)]
+        return (members[0] if len(members) == 1 else hint), len(members) < len(get_args(hint))
+    return hint, False
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(number, integer, choice, switch, part, structure))
+def settings[T](cls: type[T]) -> type[T]:
+    """Makes a frozen dataclass of settings that checks its values and registers itself with JAX."""
+    if "__post_init__" not in cls.__dict__:
+        cls.__post_init__ = _check  # type: ignore[attr-defined]
+    made = dataclasses.dataclass(frozen=True)(cls)
+    hints = get_type_hints(made)
+    fields = dataclasses.fields(made)  # type: ignore[arg-type]
+    traced = [f.name for f in fields if f.metadata.get("traced") or _plain(hints[f.name])[0] is float]
+    static = [f.name for f in fields if f.name not in traced]
+    jax.tree_util.register_dataclass(made, traced, static)
+    return made
+
+
+def _check(self: Any) -> None:
+    hints = get_type_hints(type(self))
+    for field in dataclasses.fields(self):
+        kind, optional = _plain(hints[field.name])
+        value = getattr(self, field.name)
+        if isinstance(value, jax.Array) or type(value) is object or field.metadata.get("traced"):
+            continue  # inside a transformation there is nothing to check
+        if not (value is None and optional):
+            object.__setattr__(self, field.name, _checked(field, kind, value))
+
+
+def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
+    meta: Mapping[str, Any] = field.metadata
+    if "options" in meta:
+        value = meta["aliases"].get(value, value)
+        if value not in meta["options"]:
+            options = ", ".join(meta["options"])
+            raise InputError(
+                f"{field.name}={value!r} is not one of: {options}{nearest(str(value), meta['options'])}"
+            )
+        return value
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"{field.name}={value!r} must be true or false")
+        return value
+    if kind is int:
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise InputError(f"{field.name}={value!r} must be a whole number{_range(meta)}")
+        value = int(value)
+    elif kind is float:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return _not_a_number(field, value)
+        value = float(value)
+    else:
+        return value
+    low, high, above = meta.get("least", -math.inf), meta.get("most", math.inf), meta.get("above", -math.inf)
+    if not (low <= value <= high and value > above):
+        raise InputError(f"{field.name}={value!r} must be a {_name(kind)}{_range(meta)}")
+    return value
+
+
+def _not_a_number(field: "dataclasses.Field[Any]", value: Any) -> Any:
+    if isinstance(value, str | bytes | bool | list | dict | tuple) or value is None:
+        raise InputError(f"{field.name}={value!r} must be a number{_range(field.metadata)}")
+    return value  # an abstract value handed over by JAX
+
+
+def _name(kind: Any) -> str:
+    return "whole number" if kind is int else "number"
+
+
+def _range(meta: Mapping[str, Any]) -> str:
+    bounds = []
+    if meta.get("above", -math.inf) > -math.inf:
+        bounds.append(f"above {meta['above']:g}")
+    if meta.get("least", -math.inf) > -math.inf:
+        bounds.append(f"at least {meta['least']:g}")
+    if meta.get("most", math.inf) < math.inf:
+        bounds.append(f"at most {meta['most']:g}")
+    return (", " + " and ".join(bounds)) if bounds else ""
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """The settings a user may change, with their defaults (nested objects are not among them)."""
+    return {
+        f.name: f.default
+        for f in dataclasses.fields(cls)
+        if f.default is not dataclasses.MISSING and "doc" in f.metadata and not f.metadata.get("traced")
+    }
+
+
+def documentation(cls: type) -> dict[str, str]:
+    """What each setting means, by name."""
+    return {f.name: f.metadata["doc"] for f in dataclasses.fields(cls) if "doc" in f.metadata}

@@ -1,0 +1,28 @@
+"""What is to be sampled: a log-density on flat real vectors, with whatever structure is known of it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jax import Array
+
+
+class Gaussian(NamedTuple):
+    """A normal law in information form: log-density -x'Px/2 + b'x up to a constant."""
+
+    precision: Array
+    shift: Array
+
+
+class Target(NamedTuple):
+    """A density to draw from. The optional fields are facts, never hints: a wrong one makes draws wrong.
+
+    `logdensity` carries the temperature; no kernel has one of its own.
+    `precision` gives a positive definite curvature near a position, for whitening and step rules.
+    `gaussian` is an exactly Gaussian factor of the density; what remains is bounded on compact sets.
+    `exact` draws one position exactly from the density.
+    """
+
+    logdensity: Callable[[Array], Array]
+    precision: Callable[[Array], Array] | None = None
+    gaussian: Gaussian | None = None
+    exact: Callable[[Array], Array] | None = None
