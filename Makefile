@@ -1,0 +1,65 @@
+# Needs Python >= 3.12 (or uv), make, bash and a package index; everything else goes into .venv.
+SHELL := bash
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+# Two workers: each compiles its own JAX programs, more cost more memory than they save time.
+WORKERS := -n 2 --dist worksteal
+export PYTHON
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Pins come from constraints.txt and from nowhere else, build tools included: hence no build isolation, which
+# would fetch the newest ones.
+INSTALL = -m pip install --quiet --constraint constraints.txt
+
+.PHONY: help demo test lint types wheel constraints setup clean distclean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## run the main experiment and say where its report is
+	$(VENV)/bin/fgtsva run
+
+test: lint types ## lint, types, then the tests
+	$(PY) -m pytest $(WORKERS) $(PYTEST_ARGS)
+
+lint: $(READY) ## ruff: rules and format
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+
+types: $(READY) ## mypy, strict
+	$(PY) -m mypy
+
+wheel: $(READY) ## build dist/*.whl
+	@# setuptools would pack what lies there from earlier builds
+	rm -rf build
+	$(PY) -m build --wheel --no-isolation
+
+setup: $(READY) ## only make .venv
+
+# Editable: a change of the code needs no new installation, a change of these two files does.
+$(READY): pyproject.toml constraints.txt
+	@.ci/venv $(VENV)
+	@echo "Installing into $(VENV); the first time this takes a few minutes"
+	@$(PY) $(INSTALL) pip setuptools
+	@$(PY) $(INSTALL) --no-build-isolation --editable ".[dev,distributed]"
+	@touch $@
+
+constraints: ## pin the newest versions of everything in constraints.txt
+	rm -rf build
+	.ci/venv build/pins
+	build/pins/bin/python -m pip install --quiet --upgrade pip setuptools
+	build/pins/bin/python -m pip install --quiet --no-build-isolation ".[dev,distributed]"
+	@# Without local versions such as +cpu, which only some machine has.
+	build/pins/bin/python -m pip freeze --all --exclude fgtsva | sed 's/+.*//' > build/pins/frozen
+	@if grep -vE '^[A-Za-z0-9._-]+==[A-Za-z0-9.!]+$$' build/pins/frozen; then \
+	    echo "The above are not plain versions that a package index can serve."; exit 1; fi
+	{ echo "# Written by make constraints: every package of all extras, build tools included."; \
+	  cat build/pins/frozen; } > constraints.txt
+	rm -rf build
+
+clean: ## remove what builds and checks leave behind, not .venv and not results
+	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find experiments fgtsva_ppl samplers tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv too
+	rm -rf $(VENV)
