@@ -1,0 +1,23 @@
+"""How JAX is set up for tests: float64, two host devices, compiled programs kept between sessions."""
+
+import os
+from pathlib import Path
+
+import jax
+import pytest
+
+# Both before the package is first imported, which sets JAX up after the machine it is on. `make clean` removes the
+# folder, git ignores it.
+os.environ.setdefault("FGTSVA_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "d" / "fgtsva"))
+jax.config.update("jax_num_cpu_devices", 2)
+jax.devices()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    import fgtsva_ppl  # noqa: F401
+
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    # JAX writes cache entries in place: a parallel worker may read half of one, and then compiles for itself.
+    config.addinivalue_line(
+        "filterwarnings", "ignore:Error reading persistent compilation cache entry:UserWarning"
+    )
