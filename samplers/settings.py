@@ -7,7 +7,7 @@ import dataclasses
 import difflib
 import math
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
@@ -102,7 +102,8 @@ def _check(self: Any) -> None:
 def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
     meta: Mapping[str, Any] = field.metadata
     if "options" in meta:
-        value = meta["aliases"].get(value, value)
+        if isinstance(value, Hashable):
+            value = meta["aliases"].get(value, value)
         if value not in meta["options"]:
             options = ", ".join(meta["options"])
             raise InputError(
@@ -121,6 +122,8 @@ def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
         if isinstance(value, bool) or not isinstance(value, Real):
             return _not_a_number(field, value)
         value = float(value)
+        if not math.isfinite(value):
+            raise InputError(f"{field.name}={value!r} must be a finite number{_range(meta)}")
     else:
         return value
     low, high, above = meta.get("least", -math.inf), meta.get("most", math.inf), meta.get("above", -math.inf)
