@@ -83,3 +83,12 @@ class Agent(Protocol):
     def update(self, state: Any, seen: Round, action: Array, reward: Array) -> Any:
         """Takes in what was observed."""
         ...
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """An agent that is shown the mean rewards before it acts: a reference, never a competitor."""
+
+    def act_knowing(self, state: Any, means: Array) -> tuple[Any, Array, Effort]:
+        """Called instead of `act`."""
+        ...

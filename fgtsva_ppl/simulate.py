@@ -16,8 +16,8 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Effort, Environment
-from fgtsva_ppl.runtime import Stopwatch
+from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing
+from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
 LANES = 25  # runs that are computed side by side
@@ -53,8 +53,7 @@ class Simulation:
     diverged: np.ndarray
     gradients: np.ndarray
     restored: np.ndarray
-    seconds: float  # of computing
-    compile_seconds: float  # of tracing and compiling
+    seconds: Seconds
 
     @property
     def cumulative_regret(self) -> np.ndarray:
@@ -94,8 +93,7 @@ def simulate(
         if progress is not None:
             progress(min(begin + length, rounds))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:runs, :rounds], *pieces)
-    effort = {name: getattr(whole.effort, name) for name in Effort._fields}
-    return Simulation(whole.regret, whole.action, **effort, **clock.times())
+    return Simulation(whole.regret, whole.action, *whole.effort, clock.times())
 
 
 def run_keys(seed: int, runs: np.ndarray) -> Array:
@@ -173,7 +171,10 @@ def _round(
     """environment -> round -> posterior -> draw -> action -> history."""
     nature, mind = (jax.random.fold_in(jax.random.fold_in(key, s), t + 1) for s in (NOISE, AGENT))
     seen, outcome = environment.round(nature, carry.instance)
-    state, action, effort = agent.act(mind, carry.agent, seen)
+    if isinstance(agent, Knowing):
+        state, action, effort = agent.act_knowing(carry.agent, outcome.means)
+    else:
+        state, action, effort = agent.act(mind, carry.agent, seen)
     state = agent.update(state, seen, action, outcome.means[action] + outcome.noise)
     regret = jnp.max(outcome.means) - outcome.means[action]
     return Carry(carry.instance, state), Record(regret, action, effort)

@@ -1,10 +1,42 @@
-"""Who decides."""
+"""Who decides: the Thompson agent, and the baselines, behind one protocol.
 
+FGTS-VA, FGTS-A, FGTS-B and vanilla Thompson sampling are the agent `thompson` with that posterior. Vanilla Thompson
+sampling with heteroscedastic weights is the posterior `fgts_va` with c=0.
+"""
+
+from fgtsva_ppl.agents.oful import OFUL, WeightedOFUL
+from fgtsva_ppl.agents.sampling import LinNATS, LinTS
+from fgtsva_ppl.agents.save import SAVE, LinVDTS
+from fgtsva_ppl.agents.simple import Clairvoyant, EpsilonGreedy, Greedy, Uniform
 from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
 from fgtsva_ppl.protocols import Agent
 from samplers.registry import Registry
 
 AGENTS: Registry[Agent] = Registry("agent", "fgtsva.agents")
 AGENTS.register("thompson", Thompson)
+AGENTS.register("oful", OFUL)
+AGENTS.register("weighted_oful", WeightedOFUL)
+AGENTS.register("save", SAVE)
+AGENTS.register("lints", LinTS)
+AGENTS.register("linnats", LinNATS)
+AGENTS.register("linvdts", LinVDTS)
+AGENTS.register("greedy", Greedy)
+AGENTS.register("epsilon_greedy", EpsilonGreedy)
+AGENTS.register("uniform", Uniform)
+AGENTS.register("clairvoyant", Clairvoyant)
 
-__all__ = ["AGENTS", "Thompson", "ThompsonState"]
+__all__ = [
+    "AGENTS",
+    "OFUL",
+    "SAVE",
+    "Clairvoyant",
+    "EpsilonGreedy",
+    "Greedy",
+    "LinNATS",
+    "LinTS",
+    "LinVDTS",
+    "Thompson",
+    "ThompsonState",
+    "Uniform",
+    "WeightedOFUL",
+]

@@ -1,0 +1,112 @@
+"""What the baselines share: the frame of an agent without a posterior, and of one with a weighted ridge regression."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.agents.ridge import Ridge, ridge
+from fgtsva_ppl.protocols import Effort, Round, Shape
+from samplers.settings import InputError, number
+
+
+def decide(scores: Array, allowed: Array | None = None) -> tuple[Array, Effort]:
+    """The allowed arm with the highest score, ties to the lowest index. A score that is not finite gets counted."""
+    if allowed is None:
+        allowed = jnp.ones(scores.shape, bool)
+    broken = jnp.any(allowed & ~jnp.isfinite(scores))
+    effort = Effort(jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0), broken)
+    return jnp.argmax(jnp.where(allowed, scores, -jnp.inf)), effort
+
+
+def need_linear(label: str, shape: Shape) -> None:
+    """Refuses an environment for which the algorithm is not defined."""
+    if not shape.linear:
+        raise InputError(
+            f"agent {label} is defined for mean rewards that are linear in the features; this environment's are "
+            "not (agents thompson, greedy, epsilon_greedy, uniform and clairvoyant run anywhere)"
+        )
+
+
+def known[T](value: T | None, name: str) -> T:
+    """A setting that `for_horizon` fills in."""
+    if value is None:
+        raise InputError(f"{name} depends on the horizon: call for_horizon(rounds) first, or set it")
+    return value
+
+
+def or_else(value: float | None, derived: float) -> float:
+    """A setting, or what it is derived to be."""
+    return derived if value is None else value
+
+
+def lam_field() -> float:
+    """The ridge."""
+    made: float = number(default=1.0, above=0, doc="ridge lambda of the regression")
+    return made
+
+
+def radius_field() -> float:
+    """The multiplier that tells textbook from tuned."""
+    made: float = number(default=1.0, least=0, doc="multiplier of the confidence radius; 1 is the textbook")
+    return made
+
+
+def delta_field() -> float | None:
+    """Failure probability."""
+    made: float | None = number(
+        default=None,
+        above=0,
+        most=1,
+        doc="failure probability; null: 1/T, so that a failure costs at most O(1)",
+    )
+    return made
+
+
+def norm_field() -> float:
+    """S or B."""
+    made: float = number(default=1.0, above=0, doc="bound on ||theta*||")
+    return made
+
+
+class Learned(NamedTuple):
+    """What a linear baseline takes from round to round."""
+
+    ridge: Ridge
+    largest: Array  # the largest sigma_s so far
+    rounds: Array  # t - 1
+
+
+class LinearAgent(ABC):
+    """Plays the arm with the highest score, where the score comes from a weighted ridge regression."""
+
+    label: ClassVar[str]
+    scalar: ClassVar[bool] = False
+    lam: float
+
+    @abstractmethod
+    def scores(self, key: Array, state: Learned, seen: Round) -> Array:
+        """One number per arm."""
+
+    def weight(self, state: Learned, seen: Round, action: Array) -> Array:
+        """What the datum of this round weighs."""
+        return jnp.ones(())
+
+    def start(self, key: Array, shape: Shape) -> Learned:
+        """Nothing seen yet."""
+        need_linear(self.label, shape)
+        return Learned(ridge(shape.dim, self.lam), jnp.zeros(()), jnp.zeros((), int))
+
+    def grow(self, state: Any, capacity: int) -> Any:
+        """Keeps no rounds."""
+        return state
+
+    def act(self, key: Array, state: Learned, seen: Round) -> tuple[Learned, Array, Effort]:
+        """The best score."""
+        return state, *decide(self.scores(key, state, seen))
+
+    def update(self, state: Learned, seen: Round, action: Array, reward: Array) -> Learned:
+        """Adds the datum with its weight."""
+        learned = state.ridge.added(seen.actions[action], reward, self.weight(state, seen, action))
+        return Learned(learned, jnp.maximum(state.largest, seen.sigma), state.rounds + 1)
