@@ -1,10 +1,11 @@
 """How JAX is set up for this package: float64, one host device per core, compiled programs kept on disk."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -21,10 +22,8 @@ def cache_folder() -> Path:
 def configure(precision: str = "float64", devices: int | None = None) -> None:
     """Sets JAX up. The number of host devices is only taken before JAX is first used."""
     jax.config.update("jax_enable_x64", precision == "float64")
-    try:
+    with contextlib.suppress(RuntimeError):  # the backend may be running already, with the devices it has
         jax.config.update("jax_num_cpu_devices", devices or _cores())
-    except RuntimeError:  # the backend is running already, with as many devices as it has
-        pass
     folder = cache_folder() / "programs"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,6 +36,13 @@ def configure(precision: str = "float64", devices: int | None = None) -> None:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Seconds(NamedTuple):
+    """How long something took."""
+
+    computing: float
+    compiling: float  # and tracing
 
 
 class Stopwatch:
@@ -58,7 +64,6 @@ class Stopwatch:
 
         return watched
 
-    def times(self) -> dict[str, float]:
+    def times(self) -> Seconds:
         """Seconds of computing and of compiling so far."""
-        computing = time.perf_counter() - self._begin - self._compiling
-        return {"seconds": computing, "compile_seconds": self._compiling}
+        return Seconds(time.perf_counter() - self._begin - self._compiling, self._compiling)

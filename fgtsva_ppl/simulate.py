@@ -93,7 +93,16 @@ def simulate(
         if progress is not None:
             progress(min(begin + length, rounds))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:runs, :rounds], *pieces)
-    return Simulation(whole.regret, whole.action, *whole.effort, clock.times())
+    done = whole.effort
+    return Simulation(
+        whole.regret,
+        whole.action,
+        done.acceptance,
+        done.diverged,
+        done.gradients,
+        done.restored,
+        clock.times(),
+    )
 
 
 def run_keys(seed: int, runs: np.ndarray) -> Array:

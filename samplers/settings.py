@@ -58,12 +58,12 @@ def switch(*, default: bool, doc: str) -> Any:
 
 def part(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     """A nested settings object, seen through by JAX."""
-    return dataclasses.field(default=default, metadata={"traced": True, "doc": doc})
+    return dataclasses.field(default=default, metadata={"traced": True, "nested": True, "doc": doc})
 
 
 def structure(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     """A nested object that is compared as a whole: another value is another program."""
-    return dataclasses.field(default=default, metadata={"doc": doc})
+    return dataclasses.field(default=default, metadata={"nested": True, "doc": doc})
 
 
 def _plain(hint: Any) -> tuple[Any, bool]:
@@ -158,8 +158,13 @@ def defaults(cls: type) -> dict[str, Any]:
     return {
         f.name: f.default
         for f in dataclasses.fields(cls)
-        if f.default is not dataclasses.MISSING and "doc" in f.metadata and not f.metadata.get("traced")
+        if "doc" in f.metadata and not f.metadata.get("nested")
     }
+
+
+def nested(cls: type) -> list[str]:
+    """The names of the settings objects that a settings class is composed of."""
+    return [f.name for f in dataclasses.fields(cls) if f.metadata.get("nested")]
 
 
 def documentation(cls: type) -> dict[str, str]:

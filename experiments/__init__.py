@@ -1,0 +1,1 @@
+"""Which question is asked: configs, studies, stored results, statistics, figures, the command line."""

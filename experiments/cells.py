@@ -1,0 +1,131 @@
+"""Cells: one environment, one agent, one number of rounds and runs. A study is a list of them."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import fgtsva_ppl
+import samplers
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, POSTERIORS, REWARDS, SAMPLERS
+from fgtsva_ppl.protocols import Agent, Environment
+from fgtsva_ppl.simulate import check
+from samplers.registry import Registry
+from samplers.settings import InputError, nested
+
+GROUPS: dict[str, Registry[Any]] = {
+    "environment": ENVIRONMENTS,
+    "agent": AGENTS,
+    "posterior": POSTERIORS,
+    "sampler": SAMPLERS,
+    "reward": REWARDS,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What is computed as one piece. `parts` maps a group to its member's name and settings."""
+
+    parts: Mapping[str, Mapping[str, Any]]
+    rounds: int
+    runs: int
+    seed: int
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Who answers."""
+        return self._build("environment")
+
+    @cached_property
+    def agent(self) -> Agent:
+        """Who decides, with everything that is derived from the horizon filled in."""
+        agent = self._build("agent")
+        inner = {group: self._build(group) for group in nested(type(agent))}
+        return dataclasses.replace(agent, **inner).for_horizon(self.rounds)
+
+    def _build(self, group: str) -> Any:
+        part = dict(self.parts[group])
+        return GROUPS[group].build(part.pop("name"), part)
+
+    def check_numbers(self) -> None:
+        """Raises InputError where rounds, runs or seed make no sense."""
+        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name}={value!r} must be a whole number, at least {least}")
+
+    def check(self) -> None:
+        """Raises InputError for what cannot run, before anything compiles."""
+        check(self.environment, self.agent, self.rounds)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on, the code apart, in plain types."""
+        made = {"environment": self.environment, "agent": self.agent}
+        made |= {group: getattr(self.agent, group) for group in nested(type(self.agent))}
+        settings: dict[str, Any] = {
+            group: {"name": self.parts[group]["name"]} | _values(part) for group, part in made.items()
+        }
+        return settings | {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+
+    @cached_property
+    def flat(self) -> dict[str, Any]:
+        """The settings under dotted names; a group's own name stands for its member."""
+        flat: dict[str, Any] = {}
+        for key, value in self.settings.items():
+            if isinstance(value, dict):
+                flat[key] = value["name"]
+                flat |= {f"{key}.{inner}": v for inner, v in value.items() if inner != "name"}
+            else:
+                flat[key] = value
+        return flat
+
+    @cached_property
+    def id(self) -> str:
+        """The same for the same settings and the same code."""
+        text = json.dumps(self.settings, sort_keys=True) + code_version()
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def reference_key(self) -> str:
+        """What a cell and its exact reference have in common."""
+        flat = {key: value for key, value in self.flat.items() if not key.startswith("sampler")}
+        return json.dumps(flat, sort_keys=True)
+
+
+def _values(part: Any) -> dict[str, Any]:
+    fields = (f.name for f in dataclasses.fields(part) if not f.metadata.get("nested"))
+    return {name: getattr(part, name) for name in fields}
+
+
+def needed_groups(agent: str) -> list[str]:
+    """The groups that a cell with this agent is made of."""
+    return ["environment", "agent", *nested(AGENTS[agent])]
+
+
+def varied(cells: Iterable[Cell]) -> list[str]:
+    """The dotted names of the settings that tell cells apart.
+
+    A member's own setting counts only if it differs between cells with that member: that mala takes 20 steps and nuts
+    takes 3 is told by their names.
+    """
+    seen: dict[str, dict[str, set[Any]]] = {}
+    for cell in cells:
+        for key, value in cell.flat.items():
+            group, dot, _ = key.partition(".")
+            seen.setdefault(key, {}).setdefault(cell.flat[group] if dot else "", set()).add(value)
+    return [key for key, members in seen.items() if any(len(values) > 1 for values in members.values())]
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """A digest of the code that results depend on."""
+    digest = hashlib.sha256()
+    for package in (samplers, fgtsva_ppl):
+        folder = Path(str(package.__file__)).parent
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder.parent).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]

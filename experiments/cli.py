@@ -1,0 +1,76 @@
+"""The command line: `fgtsva run`, `fgtsva list`.
+
+Exit codes: 0 done; 1 some cell failed; 2 the command asks for something that does not exist; 130 interrupted.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from samplers.settings import InputError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Approximate Thompson sampling: samplers swapped in the config, measured against exact draws.",
+)
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="Settings; a comma makes a grid: sampler=sgld,mala"),
+]
+
+
+@app.command()
+def run(
+    overrides: Words = None, quiet: Annotated[bool, typer.Option(help="Print only what failed.")] = False
+) -> None:
+    """Run a study and write its results, table and figures.
+
+    Example: fgtsva run sampler=exact,sgld,mala environment=sparse rounds=1000 runs=100 posterior.c=0.003
+    """
+    from experiments import display, runner
+    from experiments.config import resolve
+    from fgtsva_ppl import configure
+
+    study = resolve(overrides or [])
+    configure(precision=study.precision)
+    shown = Console(quiet=True) if quiet else console
+    shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
+    with display.progress(errors if not quiet else shown, study.cells) as tell:
+        outcome = runner.run(study, tell, warn=lambda text: errors.print(text, style="yellow", markup=False))
+    shown.print(display.table(outcome.rows))
+    shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
+    if outcome.failed:
+        errors.print(f"{outcome.failed} of {len(study.cells)} cells failed: see summary.csv", style="red")
+        raise typer.Exit(1)
+
+
+@app.command("list")
+def list_(
+    group: Annotated[str | None, typer.Argument(help="samplers, environments, posteriors, ...")] = None,
+) -> None:
+    """Show what there is: samplers, environments, rewards, posteriors, agents, studies.
+
+    Example: fgtsva list samplers
+    """
+    from experiments.listing import show
+
+    show(console, group)
+
+
+def main() -> None:
+    """Runs the command line; a mistake in the input is one line and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        errors.print("Interrupted. Finished cells are kept; the same command goes on from there.")
+        sys.exit(130)

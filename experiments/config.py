@@ -1,0 +1,185 @@
+"""From words to cells: `key=value` overrides, a study's grids, Hydra's composition, our registries.
+
+Hydra parses and composes; it never imports or instantiates anything. A comma makes a grid.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, OverrideType, QuotedString
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from experiments.cells import GROUPS, Cell, needed_groups
+from fgtsva_ppl.runtime import PRECISIONS
+from samplers.settings import InputError, nearest
+
+CONF = Path(__file__).parent / "conf"
+NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
+OPTIONS = ("study", "output", "precision")  # settings of the command, one value each
+
+type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question, and the cells that answer it."""
+
+    name: str
+    title: str
+    question: str
+    cells: tuple[Cell, ...]
+    output: str | None
+    precision: str
+
+
+def study_names() -> list[str]:
+    """The studies there are, the default one first."""
+    names = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
+    return sorted(names, key=lambda name: name != "default")
+
+
+def read_study(name: str) -> dict[str, Any]:
+    """A study's file as plain data."""
+    if name not in study_names():
+        raise InputError(
+            f"unknown study {name!r}{nearest(name, study_names())}; valid: {', '.join(study_names())}"
+        )
+    data = OmegaConf.to_container(OmegaConf.load(CONF / "study" / f"{name}.yaml"))
+    assert isinstance(data, dict)
+    return {str(key): value for key, value in data.items()}
+
+
+def resolve(words: Sequence[str]) -> Study:
+    """The study that the words of a command line ask for. Raises InputError with one clear line."""
+    said = parse(words)
+    options = {key: _single(key, said.pop(key)) for key in OPTIONS if key in said}
+    name = str(options.get("study") or "default")
+    data = read_study(name)
+    precision = options.get("precision") or "float64"
+    if precision not in PRECISIONS:
+        raise InputError(f"precision={precision!r} is not one of: {', '.join(PRECISIONS)}")
+    grids = [{key: list(values) for key, values in grid.items()} | said for grid in data["grids"]]
+    _check_keys(said, grids)
+    cells: dict[str, Cell] = {}
+    for grid in grids:
+        for cell in expand(grid):
+            cells.setdefault(cell.id, cell)
+    output = options.get("output")
+    return Study(
+        name,
+        data["title"],
+        data["question"],
+        tuple(cells.values()),
+        None if output is None else str(output),
+        precision,
+    )
+
+
+def parse(words: Sequence[str]) -> Grid:
+    """`key=value` words as a grid; a later word for the same key replaces an earlier one."""
+    grid: Grid = {}
+    for word in words:
+        try:
+            (override,) = OverridesParser.create().parse_overrides([word])
+        except HydraException:
+            raise InputError(f"cannot read {word!r}: write key=value, or key=a,b,c for a grid") from None
+        if override.type is not OverrideType.CHANGE or override.package is not None:
+            raise InputError(f"cannot read {word!r}: write key=value, without a sign or a package")
+        grid[override.key_or_group] = _values(override, word)
+    return grid
+
+
+def _values(override: Override, word: str) -> list[Any]:
+    try:
+        raw = list(override.sweep_iterator()) if override.is_sweep_override() else [override.value()]
+    except (HydraException, ValueError, TypeError):
+        raise InputError(f"cannot read the values of {word!r}") from None
+    values = [value.text if isinstance(value, QuotedString) else value for value in raw]
+    if not values or any(isinstance(value, dict | list) or "${" in str(value) for value in values):
+        raise InputError(f"cannot use {word!r}: a value is a name, a number, true, false or null")
+    return values
+
+
+def _single(key: str, values: list[Any]) -> Any:
+    if len(values) != 1:
+        raise InputError(f"{key} takes one value, not {len(values)}")
+    return values[0]
+
+
+def _check_keys(said: Grid, grids: Iterable[Grid]) -> None:
+    """Every key that was said is a setting of something that was chosen."""
+    known: set[str] = {*OPTIONS, *NUMBERS, *GROUPS}
+    for grid in grids:
+        for group, registry in GROUPS.items():
+            for member in grid.get(group, _defaults()[group]):
+                known |= {f"{group}.{key}" for key in registry.defaults(str(member))}
+    for key in said:
+        if key not in known:
+            group = key.partition(".")[0]
+            valid = (
+                sorted(k for k in known if k.startswith(group + ".")) if group in GROUPS else sorted(known)
+            )
+            listed = ", ".join(valid) or "none"
+            raise InputError(f"unknown key {key!r}{nearest(key, known)}; valid: {listed}")
+
+
+@lru_cache(maxsize=1)
+def _defaults() -> dict[str, list[Any]]:
+    chosen = OmegaConf.load(CONF / "config.yaml")
+    return {
+        str(group): [name] for entry in chosen.defaults if entry != "_self_" for group, name in entry.items()
+    }
+
+
+def expand(grid: Grid) -> list[Cell]:
+    """All cells of a grid, in the order in which the keys were written."""
+    _store_groups()
+    keys = list(grid)
+    cells: dict[str, Cell] = {}
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        for values in itertools.product(*grid.values()):
+            cell = _cell(dict(zip(keys, values, strict=True)))
+            cells.setdefault(cell.id, cell)
+    return list(cells.values())
+
+
+def _cell(chosen: Mapping[str, Any]) -> Cell:
+    """One cell. A setting of a member that was not chosen here (but elsewhere in the grid) is passed over."""
+    members = {group: str(chosen.get(group, _defaults()[group][0])) for group in GROUPS}
+    groups = needed_groups(members["agent"])
+    overrides = [f"{group}={members[group]}" for group in GROUPS]
+    settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+    for key, value in chosen.items():
+        group, dot, inner = key.partition(".")
+        if dot and inner in GROUPS[group].defaults(members[group]):
+            settings[group][inner] = value
+    for group in GROUPS:
+        GROUPS[group].build(members[group], settings[group])
+    try:
+        composed = OmegaConf.to_container(compose("config", overrides))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise InputError(str(error).splitlines()[0]) from None
+    assert isinstance(composed, dict)
+    parts = {group: {**composed[group], **settings[group]} for group in groups}
+    numbers = {name: chosen.get(name, composed[name]) for name in NUMBERS}
+    cell = Cell(parts, **numbers)
+    cell.check_numbers()
+    return cell
+
+
+@lru_cache(maxsize=1)
+def _store_groups() -> None:
+    """Shows the registries to Hydra as config groups."""
+    store = ConfigStore.instance()
+    for group, registry in GROUPS.items():
+        for name in registry.names():
+            store.store(name=name, group=group, node={"name": name, **registry.defaults(name)})

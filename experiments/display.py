@@ -1,0 +1,91 @@
+"""What is shown on a terminal: a table that fits, progress with the time that is left."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from experiments.cells import Cell
+from experiments.runner import Progress as Tell
+from experiments.summary import NAMES, Row
+
+
+def _number(value: object, digits: int = 2) -> str:
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.{digits}f}"
+    return "–" if value in (None, "") else str(value)
+
+
+def _gap(row: Row) -> str:
+    if "regret_gap" not in row:
+        return "–"
+    return f"{row['regret_gap']:+.1f} [{row['regret_gap_low']:+.1f}, {row['regret_gap_high']:+.1f}]"
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Regret and what it cost, a cell a row; columns of names that do not differ are left out."""
+    named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
+    named = named or ["environment", "sampler"]
+    fixed = (*NAMES, "runs", "rounds", "seed", "status")
+    extra = [key for key in rows[0] if key not in fixed and "." in key] if rows else []
+    made = Table(
+        caption="gap: paired difference to exact, 95% interval; s: seconds of computing", pad_edge=False
+    )
+    for name in (*named, *extra):
+        made.add_column(name.rpartition(".")[2], no_wrap=True)
+    for name in ("regret", "median", "gap to exact", "accept", "grads", "s"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        told = [str(row[name]) for name in named] + [_number(row[key], 4) for key in extra]
+        if "final_regret_mean" not in row:
+            made.add_row(*told, row["status"])
+            continue
+        made.add_row(
+            *told,
+            f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}",
+            _number(row["final_regret_median"], 1),
+            _gap(row),
+            _number(row["acceptance"]),
+            _number(row["gradients_per_round"], 1),
+            _number(row["seconds"], 1),
+        )
+    return made
+
+
+@contextmanager
+def progress(console: Console, cells: Sequence[Cell]) -> Iterator[Tell]:
+    """A bar over all rounds of all cells, with the cell that is running and the time that is left."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("rounds"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    done: dict[str, int] = {}
+    with bar:
+        task = bar.add_task("compiling", total=sum(cell.rounds for cell in cells))
+
+        def tell(cell: Cell, rounds: int) -> None:
+            done[cell.id] = rounds
+            names = " ".join(
+                str(cell.flat[key]) for key in ("environment", "sampler", "agent") if key in cell.flat
+            )
+            bar.update(task, completed=sum(done.values()), description=names)
+
+        yield tell

@@ -1,0 +1,48 @@
+"""What there is: the members of every group with their settings."""
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from experiments.cells import GROUPS
+from experiments.config import read_study, study_names
+from samplers.settings import InputError, documentation, nearest
+
+PLURALS = {f"{group}s": group for group in GROUPS} | {"studies": "study"}
+
+
+def show(console: Console, what: str | None) -> None:
+    """Prints one group with its settings, or all groups in short."""
+    if what is None:
+        for group in [*GROUPS, "study"]:
+            console.print(f"[bold]{group}[/]: {escape(', '.join(_names(group)))}")
+        console.print("\n`fgtsva list samplers` tells more of a group.", style="dim")
+        return
+    group = PLURALS.get(what, what)
+    if group not in (*GROUPS, "study"):
+        valid = ", ".join(PLURALS)
+        raise InputError(
+            f"unknown group {what!r}{nearest(what, [*PLURALS, *PLURALS.values()])}; valid: {valid}"
+        )
+    console.print(_studies() if group == "study" else _members(group))
+
+
+def _names(group: str) -> list[str]:
+    return study_names() if group == "study" else GROUPS[group].names()
+
+
+def _studies() -> Table:
+    made = Table("study", "title", "question")
+    for name in study_names():
+        data = read_study(name)
+        made.add_row(name, escape(data["title"]), escape(data["question"]))
+    return made
+
+
+def _members(group: str) -> Table:
+    made = Table(group, "what it is", "settings")
+    for name, cls in GROUPS[group]:
+        docs, values = documentation(cls), GROUPS[group].defaults(name)
+        settings = "\n".join(f"{key}={'null' if v is None else v}: {docs[key]}" for key, v in values.items())
+        made.add_row(name, escape((cls.__doc__ or "").splitlines()[0]), escape(settings), end_section=True)
+    return made

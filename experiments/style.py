@@ -1,0 +1,46 @@
+"""One look for all figures: colour-blind safe, the same colour for a sampler everywhere, the oracle in black."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+
+from fgtsva_ppl import SAMPLERS
+
+# Okabe and Ito's palette without black and yellow, then Tol's muted colours for what comes after.
+COLOURS = (
+    "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+    "#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE", "#661100", "#6699CC",
+)  # fmt: skip
+MARKERS = "osD^vP*Xhp<>8dH"
+
+RC: Any = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 120,
+    "font.size": 11,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fgtsva",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Figures made inside have the house style and need no screen."""
+    with mpl.rc_context(RC):
+        yield
+
+
+def look(name: str, others: tuple[str, ...] = ()) -> dict[str, str]:
+    """Colour and line of a sampler, or of anything else among `others`."""
+    if name == "exact":
+        return {"color": "black", "linestyle": "--"}
+    names = [known for known in SAMPLERS.names() if known != "exact"]
+    index = names.index(name) if name in names else len(names) + (others.index(name) if name in others else 0)
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}

@@ -1,0 +1,86 @@
+"""A row per cell: regret, its paired gap to exact draws, and what the sampler did."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from experiments.cells import Cell, varied
+from experiments.statistics import paired_difference, standard_error
+
+NAMES = ("environment", "agent", "posterior", "sampler")
+REFERENCE = "exact"
+
+type Row = dict[str, Any]
+
+
+def summarise(cells: Sequence[Cell], data: Mapping[str, xr.Dataset], status: Mapping[str, str]) -> list[Row]:
+    """The rows of a study, in the order of its cells."""
+    extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed", "reward")]
+    references = {
+        cell.reference_key(): data[cell.id]
+        for cell in cells
+        if cell.flat.get("sampler") == REFERENCE and cell.id in data
+    }
+    return [_row(cell, data.get(cell.id), references, extra, status) for cell in cells]
+
+
+def _row(
+    cell: Cell,
+    data: xr.Dataset | None,
+    references: Mapping[str, xr.Dataset],
+    extra: Sequence[str],
+    status: Mapping[str, str],
+) -> Row:
+    row: Row = {name: cell.flat.get(name, "") for name in NAMES}
+    row |= {"runs": cell.runs, "rounds": cell.rounds, "seed": cell.seed}
+    row |= {key: cell.flat.get(key, "") for key in extra}
+    row["status"] = status.get(cell.id, "done")
+    if data is None:
+        return row
+    final = final_regret(data)
+    row |= {
+        "final_regret_mean": float(final.mean()),
+        "final_regret_se": standard_error(final),
+        "final_regret_median": float(np.median(final)),
+    }
+    reference = references.get(cell.reference_key()) if "sampler" in cell.flat else None
+    if reference is not None and cell.flat["sampler"] != REFERENCE:
+        gap = paired_difference(final, final_regret(reference))
+        row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
+    row |= {
+        "acceptance": _mean(data["acceptance"].values),
+        "divergences": int(data["diverged"].values.sum()),
+        "restored": int(data["restored"].values.sum()),
+        "gradients_per_round": float(data["gradients"].values.mean()),
+        "seconds": data.attrs["seconds"],
+        "compile_seconds": data.attrs["compile_seconds"],
+    }
+    return row
+
+
+def final_regret(data: xr.Dataset) -> np.ndarray:
+    """Each run's regret at the end."""
+    return np.asarray(data["regret"].values.sum(axis=1))
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """All columns, in order of first appearance."""
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def to_csv(rows: Sequence[Row]) -> bytes:
+    """The rows as CSV; a value that does not exist is an empty field."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns(rows), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: "" if value != value else value for key, value in row.items()} for row in rows)
+    return text.getvalue().encode()
