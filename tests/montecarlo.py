@@ -2,12 +2,18 @@
 
 All of them want independent replicas: one value per chain, not many values of one chain. Then the central limit
 theorem gives the error, and no autocorrelation has to be estimated.
+
+To judge the tests themselves: with FGTSVA_TEST_SEED they use other keys, and with FGTSVA_TEST_ALARM=0.01 about one
+assertion in a hundred must fail, if the errors are what they are taken for.
 """
+
+import os
 
 import numpy as np
 from scipy import stats
 
-ALARM = 1e-6
+SEED = int(os.environ.get("FGTSVA_TEST_SEED", "1"))
+ALARM = float(os.environ.get("FGTSVA_TEST_ALARM", "1e-6"))
 
 
 def z_bound(comparisons: int, alarm: float = ALARM) -> float:
