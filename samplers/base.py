@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from samplers import tuning
 from samplers.target import Target
 from samplers.whitening import Frame, frame
 
@@ -29,6 +30,24 @@ class SamplerState(NamedTuple):
 
     position: Array
     tuning: Any = ()
+
+
+class Card(NamedTuple):
+    """What a reader wants to know of a sampler before choosing it."""
+
+    family: str
+    exactness: str  # exact, asymptotically exact, or biased (by what)
+    gradients: str  # per draw, in terms of its settings
+    needs: str  # of the target, beyond a log-density with a gradient
+
+
+EXACT, ASYMPTOTIC, BIASED = "exact", "asymptotically exact", "biased"
+
+
+def card(cls: type) -> Card:
+    """What a sampler class says of itself."""
+    said: Card = getattr(cls, "card", Card("own", "unknown", "unknown", "unknown"))
+    return said
 
 
 @runtime_checkable
@@ -71,45 +90,90 @@ class Kernel(NamedTuple):
 
 
 class MarkovSampler:
-    """A sampler that takes `steps` transitions of a kernel from where the last target left it."""
+    """A sampler that takes `steps` transitions of a kernel from where the last target left it.
+
+    A subclass gives `kernel`. It offers an option by having a settings field of that name: see whitening, tuning.
+    """
 
     scalar: ClassVar[bool] = False
+    card: ClassVar[Card]
     steps: int
-    whiten: str
+    whiten: str = "dense"
+    rule: str = "curvature"
+    decay: float | None = None  # the k-th transition has its squared length divided by (k + 1)^decay
+    adapt: bool = False
+    target_acceptance: float = 0.65
+    warmup: int = 0
+    warmup_every: int = 0
 
     def kernel(self, frame: Frame) -> Kernel:
         """The transition for one target, in the coordinates of the frame."""
         raise NotImplementedError
 
+    def frame(self, target: Target, position: Array) -> Frame:
+        """The coordinates for a target."""
+        return frame(target, position, self.whiten, self.rule)
+
     def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
         """Starts at a position."""
-        return SamplerState(start(key))
+        position = start(key)
+        return SamplerState(position, tuning.untuned(position.shape[-1]) if self._tuned else ())
 
     def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         """The position after `steps` transitions."""
-        where, kernel = self._prepared(target, state)
         first, steps = self._keys(key, self.steps)
-        start = kernel.init(first, where.inward(state.position))
-        end, infos = jax.lax.scan(lambda carry, k: kernel.step(k, carry), start, steps)
+        where = self.frame(target, state.position)
+        position, learnt, spent = state.position, state.tuning, jnp.asarray(where.spent)
+        if self.warmup:
+            length = jnp.where(tuning.due(learnt.targets, self.warmup_every), self.warmup, 0)
+            warm, first = jax.random.split(first)
+            position, learnt, more = tuning.warmed(
+                warm, self.kernel, where, position, learnt, length, self.target_acceptance
+            )
+            spent = spent + more
+        if self._tuned:
+            where = learnt.applied(where)
+        kernel = self.kernel(where)
+        transition = self._transition(where, kernel)
+        indexed = (steps, jnp.arange(self.steps))
+        end, infos = jax.lax.scan(transition, kernel.init(first, where.inward(position)), indexed)
         position = where.outward(kernel.position(end))
-        gradients = jnp.sum(jnp.asarray(infos.gradients)) + kernel.init_gradients
-        draw = Draw(position, jnp.mean(infos.acceptance), jnp.sum(infos.diverged), gradients)
-        return SamplerState(position), draw
+        accepted = jnp.mean(infos.acceptance)
+        if self._tuned:
+            learnt = learnt._replace(targets=learnt.targets + 1)
+            learnt = tuning.followed(learnt, accepted, self.target_acceptance) if self.adapt else learnt
+        gradients = jnp.sum(jnp.asarray(infos.gradients)) + kernel.init_gradients + spent
+        return SamplerState(position, learnt), Draw(position, accepted, jnp.sum(infos.diverged), gradients)
 
     def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
-        """Every position of a chain of `draws` transitions."""
-        where, kernel = self._prepared(target, state)
+        """Every position of a chain of `draws` transitions, with the tuning as it is."""
+        where = self.frame(target, state.position)
+        where = state.tuning.applied(where) if self._tuned else where
+        kernel = self.kernel(where)
         first, steps = self._keys(key, draws)
+        transition = self._transition(where, kernel)
 
-        def transition(carry: Any, k: Array) -> tuple[Any, Draw]:
-            carry, info = kernel.step(k, carry)
+        def report(carry: Any, indexed: tuple[Array, Array]) -> tuple[Any, Draw]:
+            carry, info = transition(carry, indexed)
             return carry, Draw(where.outward(kernel.position(carry)), *map(jnp.asarray, info))
 
-        return jax.lax.scan(transition, kernel.init(first, where.inward(state.position)), steps)[1]
+        start = kernel.init(first, where.inward(state.position))
+        return jax.lax.scan(report, start, (steps, jnp.arange(draws) % self.steps))[1]
 
-    def _prepared(self, target: Target, state: SamplerState) -> tuple[Frame, Kernel]:
-        where = frame(target, state.position, self.whiten)
-        return where, self.kernel(where)
+    @property
+    def _tuned(self) -> bool:
+        return self.adapt or self.warmup > 0
+
+    def _transition(self, where: Frame, kernel: Kernel) -> Callable[[Any, tuple[Array, Array]], Any]:
+        """A step of the kernel, rebuilt with a shorter length for every transition where the step decays."""
+
+        def transition(carry: Any, indexed: tuple[Array, Array]) -> tuple[Any, Step]:
+            key, index = indexed
+            if self.decay is None:
+                return kernel.step(key, carry)
+            return self.kernel(where.stretched((index + 1.0) ** (-self.decay / 2))).step(key, carry)
+
+        return transition
 
     def _keys(self, key: Array, steps: int) -> tuple[Array, Array]:
         keys = jax.random.split(key, steps + 1)

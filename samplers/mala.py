@@ -1,30 +1,30 @@
 """Metropolis-adjusted Langevin."""
 
-import blackjax
-import jax.numpy as jnp
-from jax import Array
+from typing import ClassVar
 
-from samplers.base import Kernel, MarkovSampler, Step
+import blackjax
+
+from samplers.adapter import adapted
+from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
 from samplers.settings import integer, number, settings
-from samplers.whitening import Frame, whitening
+from samplers.tuning import acceptance, adapting
+from samplers.whitening import Frame, step_rule, whitening
 
 
 @settings
 class MALA(MarkovSampler):
     """BlackJAX's MALA; the step falls as dim^(-1/3), which keeps acceptance level."""
 
+    card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 1", "precision, to whiten")
+
     steps: int = integer(default=20, least=1, doc="transitions a round")
     step: float = number(default=1.0, above=0, doc="step size, times dim^(-1/3) / largest curvature")
     whiten: str = whitening()
+    rule: str = step_rule()
+    adapt: bool = adapting()
+    target_acceptance: float = acceptance(0.57)
 
     def kernel(self, frame: Frame) -> Kernel:
         """One proposal, one accept test."""
-        algorithm = blackjax.mala(frame.logdensity, self.step * frame.dim ** (-1 / 3) / frame.curvature)
-
-        def step(
-            key: Array, state: blackjax.mcmc.mala.MALAState
-        ) -> tuple[blackjax.mcmc.mala.MALAState, Step]:
-            state, info = algorithm.step(key, state)
-            return state, Step(info.acceptance_rate, ~jnp.isfinite(state.logdensity), 1)
-
-        return Kernel(lambda key, position: algorithm.init(position), step, lambda state: state.position)
+        size = self.step * frame.dim ** (-1 / 3) / frame.curvature
+        return adapted(blackjax.mala(frame.logdensity, size), gradients=1)

@@ -1,28 +1,51 @@
-"""Langevin steps without an accept test: the paper's sampler, and the same in whitened coordinates."""
+"""Langevin steps without an accept test: the paper's sampler."""
+
+from typing import ClassVar
 
 import blackjax
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import Kernel, MarkovSampler, Step
+from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
 from samplers.settings import integer, number, settings
-from samplers.whitening import Frame, whitening
+from samplers.whitening import Frame, step_rule, whitening
+
+
+def minibatch() -> int:
+    """The settings field of every sampler that can do with an estimated gradient."""
+    made: int = integer(
+        default=0, doc="data that each gradient is estimated from (it counts as one gradient); 0: all"
+    )
+    return made
+
+
+def decaying() -> float:
+    """The settings field for a step that falls within the round."""
+    made: float = number(
+        default=0.0, least=0, doc="the k-th step of a round is k^-decay times as long (squared length)"
+    )
+    return made
 
 
 class Langevin(MarkovSampler):
     """x + h grad + sqrt(2h) noise, with h = step / largest curvature; biased by O(h)."""
 
+    card: ClassVar[Card] = Card(
+        "gradient, unadjusted", f"{BIASED}, O(step)", "steps", "precision, for the step"
+    )
     step: float
+    minibatch: int
 
     def kernel(self, frame: Frame) -> Kernel:
-        """BlackJAX's SGLD with the full gradient."""
-        gradient = jax.grad(frame.logdensity)
-        algorithm = blackjax.sgld(lambda position, _: gradient(position))
+        """BlackJAX's SGLD; the batch is a key."""
+        algorithm = blackjax.sgld(frame.gradient(self.minibatch))
         size = self.step / frame.curvature
 
         def step(key: Array, position: Array) -> tuple[Array, Step]:
-            moved = algorithm.step(key, position, None, size)
+            # A full gradient has no use for a key, and one split less keeps the paper's sampler as fast as it was.
+            noise, batch = jax.random.split(key) if self.minibatch else (key, key)
+            moved = algorithm.step(noise, position, batch, size)
             return moved, Step(jnp.nan, ~jnp.all(jnp.isfinite(moved)), 1)
 
         return Kernel(lambda key, position: position, step, lambda state: state, init_gradients=0)
@@ -37,14 +60,6 @@ class SGLD(Langevin):
         default=0.5, above=0, doc="step size in units of 1 / largest curvature; unstable from 2 on"
     )
     whiten: str = whitening("none")
-
-
-@settings
-class PSGLD(Langevin):
-    """The same steps in coordinates whitened by the posterior precision."""
-
-    steps: int = integer(default=20, least=1, doc="Langevin steps a round")
-    step: float = number(
-        default=0.1, above=0, doc="step size in whitened units; the variance is 1/(1 - step/2) too large"
-    )
-    whiten: str = whitening()
+    rule: str = step_rule()
+    decay: float = decaying()
+    minibatch: int = minibatch()

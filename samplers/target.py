@@ -20,9 +20,11 @@ class Target(NamedTuple):
     `precision` gives a positive definite curvature near a position, for whitening and step rules.
     `gaussian` is an exactly Gaussian factor of the density; what remains is bounded on compact sets.
     `exact` draws one position exactly from the density.
+    `minibatch_gradient` estimates the gradient from m data: (key, position, m) -> unbiased gradient.
     """
 
     logdensity: Callable[[Array], Array]
     precision: Callable[[Array], Array] | None = None
     gaussian: Gaussian | None = None
     exact: Callable[[Array], Array] | None = None
+    minibatch_gradient: Callable[[Array, Array, int], Array] | None = None

@@ -1,4 +1,9 @@
-"""Coordinates for a target: as they are, scaled axis by axis, or whitened by its precision."""
+"""Coordinates for a target: as they are, scaled axis by axis, or whitened by its precision.
+
+Every kernel takes its step in units of its frame: a length of 1 is 1/sqrt(curvature). Step rules, adaptation and
+decay are therefore changes of a frame's curvature, and a learnt metric is one more linear change of coordinates:
+kernels know nothing of any of them.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,6 +16,9 @@ from samplers.settings import InputError, choice
 from samplers.target import Target
 
 WHITENINGS = ("dense", "diagonal", "none")
+RULES = ("curvature", "power", "constant")
+POWER_ITERATIONS = 8
+POWER_GRADIENTS = 2 * POWER_ITERATIONS  # a Hessian-vector product costs about two gradients
 
 
 def whitening(default: str = "dense") -> str:
@@ -24,38 +32,116 @@ def whitening(default: str = "dense") -> str:
     return made
 
 
+def step_rule(default: str = "curvature") -> str:
+    """The settings field that says what a step of 1 means."""
+    made: str = choice(
+        default=default,
+        options=RULES,
+        doc="unit of the step: the largest curvature, from the precision where it is known, else by power "
+        "iterations (curvature); always by power iterations (power); none (constant)",
+    )
+    return made
+
+
 class Frame(NamedTuple):
-    """A target seen in other coordinates: `outward` maps them to the target's own, `inward` back."""
+    """A target seen in other coordinates: `outward` maps them linearly to the target's own, `inward` back."""
 
     logdensity: Callable[[Array], Array]
-    curvature: Array | float  # largest eigenvalue of the precision in these coordinates
+    curvature: (
+        Array | float
+    )  # what a step of 1 is measured by; the largest eigenvalue of the precision in here
     dim: int
     inward: Callable[[Array], Array]
     outward: Callable[[Array], Array]
+    target: Target
+    spent: int = 0  # gradients that finding the curvature took
+
+    def stretched(self, length: Array | float) -> "Frame":
+        """The same coordinates with every step `length` times as long."""
+        return self._replace(curvature=self.curvature / length**2)
+
+    def through(self, factor: Array) -> "Frame":
+        """Coordinates y with z = factor @ y, factor lower triangular; the unit of the step stays."""
+        return self._replace(
+            logdensity=lambda y: self.logdensity(factor @ y),
+            inward=lambda x: jax.scipy.linalg.solve_triangular(factor, self.inward(x), lower=True),
+            outward=lambda y: self.outward(factor @ y),
+        )
+
+    def gradient(self, minibatch: int = 0) -> Callable[[Array, Array], Array]:
+        """The gradient as a function of position and key: exact, or from `minibatch` data picked with the key."""
+        if not minibatch:
+            exact = jax.grad(self.logdensity)
+            return lambda z, key: exact(z)
+        estimate = self.target.minibatch_gradient
+        if estimate is None:
+            raise InputError(
+                f"minibatch={minibatch}: this target has no data to subsample (linear rewards are kept as sums, "
+                "whose full gradient is as cheap); set minibatch=0"
+            )
+
+        def gradient(z: Array, key: Array) -> Array:
+            position, pull = jax.vjp(self.outward, z)
+            return pull(estimate(key, position, minibatch))[0]
+
+        return gradient
 
 
-def frame(target: Target, position: Array, kind: str) -> Frame:
+def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -> Frame:
     """The frame of the given kind, with the precision taken at a position."""
     dim = position.shape[-1]
-    if target.precision is None:
-        raise InputError("this sampler needs the precision of the target, and the target does not know it")
-    precision = target.precision(position)
     if kind == "none":
-        return Frame(target.logdensity, _largest(precision), dim, lambda x: x, lambda z: z)
+        bare = Frame(target.logdensity, 1.0, dim, lambda x: x, lambda z: z, target)
+        if rule == "constant":
+            return bare
+        if target.precision is None or rule == "power":
+            return _powered(bare, position)
+        return bare._replace(curvature=_largest(target.precision(position)))
+    if target.precision is None:
+        raise InputError(
+            f"whiten={kind} needs the precision of the target, which this target does not know; set whiten=none, "
+            "where power iterations find the largest curvature"
+        )
+    precision = target.precision(position)
     if kind == "diagonal":
         root = jnp.sqrt(jnp.diagonal(precision))
-        return Frame(
-            lambda z: target.logdensity(z / root),
-            _largest(precision / jnp.outer(root, root)),
-            dim,
-            lambda x: x * root,
-            lambda z: z / root,
+        scaled = Frame(
+            lambda z: target.logdensity(z / root), 1.0, dim, lambda x: x * root, lambda z: z / root, target
         )
-    factor = jnp.linalg.cholesky(precision)
-    unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
-    return Frame(
-        lambda z: target.logdensity(unwhiten @ z), 1.0, dim, lambda x: factor.T @ x, lambda z: unwhiten @ z
-    )
+        if rule == "curvature":
+            return scaled._replace(curvature=_largest(precision / jnp.outer(root, root)))
+    else:
+        factor = jnp.linalg.cholesky(precision)
+        unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
+        scaled = Frame(
+            lambda z: target.logdensity(unwhiten @ z),
+            1.0,
+            dim,
+            lambda x: factor.T @ x,
+            lambda z: unwhiten @ z,
+            target,
+        )
+    return _powered(scaled, scaled.inward(position)) if rule == "power" else scaled
+
+
+def _powered(bare: Frame, position: Array) -> Frame:
+    """The frame with its curvature found by power iterations on Hessian-vector products.
+
+    The start is one fixed random direction: any special one could be orthogonal to the top of a symmetric target.
+    """
+    gradient = jax.grad(bare.logdensity)
+
+    def multiply(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        direction = carry[0]
+        product = jax.jvp(gradient, (position,), (direction,))[1]
+        size = jnp.linalg.norm(product)
+        return (product / jnp.maximum(size, 1e-30), size), None
+
+    start = jax.random.normal(jax.random.key(0), (bare.dim,), dtype=position.dtype)
+    first = (start / jnp.linalg.norm(start), jnp.ones((), position.dtype))
+    (_, size), _ = jax.lax.scan(multiply, first, length=POWER_ITERATIONS)
+    # A target that is flat here has no curvature to measure a step by.
+    return bare._replace(curvature=jnp.where(size > 0, size, 1.0), spent=POWER_GRADIENTS)
 
 
 def _largest(matrix: Array) -> Array:

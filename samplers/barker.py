@@ -1,0 +1,31 @@
+"""Barker's proposal: a gradient step that forgives a step size which is too large."""
+
+from typing import ClassVar
+
+import blackjax
+import jax.numpy as jnp
+
+from samplers.adapter import adapted
+from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
+from samplers.settings import integer, number, settings
+from samplers.tuning import acceptance, adapting
+from samplers.whitening import Frame, step_rule, whitening
+
+
+@settings
+class Barker(MarkovSampler):
+    """BlackJAX's Barker proposal (Livingstone & Zanella 2022); the step falls as dim^(-1/6)."""
+
+    card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 1", "precision, to whiten")
+
+    steps: int = integer(default=20, least=1, doc="transitions a round")
+    step: float = number(default=1.4, above=0, doc="step size, times dim^(-1/6) / sqrt(largest curvature)")
+    whiten: str = whitening()
+    rule: str = step_rule()
+    adapt: bool = adapting()
+    target_acceptance: float = acceptance(0.5)
+
+    def kernel(self, frame: Frame) -> Kernel:
+        """One proposal whose sign follows the gradient, one accept test."""
+        size = self.step * frame.dim ** (-1 / 6) / jnp.sqrt(frame.curvature)
+        return adapted(blackjax.barker(frame.logdensity, size), gradients=1)

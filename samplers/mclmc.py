@@ -1,0 +1,48 @@
+"""Microcanonical Langevin Monte Carlo, without an accept test."""
+
+from typing import ClassVar
+
+import blackjax
+import jax.numpy as jnp
+from jax import Array
+
+from samplers.adapter import adapted
+from samplers.base import BIASED, Card, Kernel, MarkovSampler
+from samplers.settings import InputError, integer, number, settings
+from samplers.whitening import Frame, step_rule, whitening
+
+
+class Microcanonical(MarkovSampler):
+    """A unit velocity that the gradient turns; lengths are in units of sqrt(dim), the radius of the typical set."""
+
+    def unit(self, frame: Frame) -> Array:
+        """sqrt(dim) standard deviations."""
+        if frame.dim < 2:
+            raise InputError(
+                "microcanonical dynamics need at least 2 dimensions; in one, a direction cannot turn"
+            )
+        return jnp.sqrt(frame.dim / frame.curvature)
+
+
+@settings
+class MCLMC(Microcanonical):
+    """BlackJAX's MCLMC (Robnik et al. 2023) with McLachlan's integrator; biased by O(step^2)."""
+
+    card: ClassVar[Card] = Card(
+        "gradient, unadjusted", f"{BIASED}, O(step^2)", "2 x steps + 1", "dim >= 2; precision, to whiten"
+    )
+
+    steps: int = integer(default=20, least=1, doc="integration steps a round, two gradients each")
+    step: float = number(default=0.3, above=0, doc="step size, times sqrt(dim / largest curvature)")
+    length: float = number(
+        default=1.0, above=0, doc="length over which momentum decoheres, times sqrt(dim / largest curvature)"
+    )
+    whiten: str = whitening()
+    rule: str = step_rule()
+
+    def kernel(self, frame: Frame) -> Kernel:
+        """One step of the isokinetic dynamics with a partial refreshment."""
+        unit = self.unit(frame)
+        return adapted(
+            blackjax.mclmc(frame.logdensity, L=self.length * unit, step_size=self.step * unit), gradients=2
+        )

@@ -1,0 +1,34 @@
+"""Random-walk Metropolis: what can be done without a gradient."""
+
+from typing import ClassVar
+
+import blackjax
+import jax.numpy as jnp
+
+from samplers.adapter import adapted
+from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
+from samplers.settings import integer, number, settings
+from samplers.tuning import acceptance, adapting
+from samplers.whitening import Frame, step_rule, whitening
+
+
+@settings
+class RMH(MarkovSampler):
+    """BlackJAX's Gaussian random walk; the step falls as dim^(-1/2)."""
+
+    card: ClassVar[Card] = Card("gradient-free", ASYMPTOTIC, "0 (steps + 1 values)", "precision, to whiten")
+
+    steps: int = integer(default=50, least=1, doc="transitions a round")
+    step: float = number(default=2.4, above=0, doc="step size, times dim^(-1/2) / sqrt(largest curvature)")
+    whiten: str = whitening()
+    rule: str = step_rule()
+    adapt: bool = adapting()
+    target_acceptance: float = acceptance(0.25)
+
+    def kernel(self, frame: Frame) -> Kernel:
+        """One proposal, one accept test."""
+        size = self.step / jnp.sqrt(frame.dim * frame.curvature)
+        walk = blackjax.additive_step_random_walk.normal_random_walk(
+            frame.logdensity, jnp.full(frame.dim, size)
+        )
+        return adapted(walk, gradients=0, init_gradients=0)

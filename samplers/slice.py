@@ -1,0 +1,47 @@
+"""Slice sampling along random lines."""
+
+from typing import Any, ClassVar
+
+import blackjax
+import jax.numpy as jnp
+from blackjax.mcmc.slice import stepping_out
+from jax import Array
+
+from samplers.adapter import adapted
+from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler, Step
+from samplers.settings import integer, number, settings
+from samplers.whitening import Frame, step_rule, whitening
+
+
+@settings
+class Slice(MarkovSampler):
+    """BlackJAX's slice sampler along random directions, by stepping out."""
+
+    scalar: ClassVar[bool] = True
+    card: ClassVar[Card] = Card(
+        "gradient-free", ASYMPTOTIC, "0 (about 6 values a step)", "precision, to whiten"
+    )
+
+    steps: int = integer(default=20, least=1, doc="transitions a round, each along one line")
+    width: float = number(
+        default=3.0, above=0, doc="width of the first bracket, over sqrt(largest curvature)"
+    )
+    whiten: str = whitening()
+    rule: str = step_rule()
+
+    def kernel(self, frame: Frame) -> Kernel:
+        """One line."""
+        algorithm = blackjax.slice_sampling(
+            frame.logdensity,
+            width=self.width / jnp.sqrt(frame.curvature),
+            interval=stepping_out,
+            max_expansions=50,
+        )
+        plain = adapted(algorithm, gradients=0, init_gradients=0)
+
+        def step(key: Array, state: Any) -> tuple[Any, Step]:
+            state, info = algorithm.step(key, state)
+            moved = jnp.asarray(info.is_accepted, float)  # false where the shrinkage ran out of patience
+            return state, Step(moved, ~jnp.isfinite(state.logdensity), 0)
+
+        return plain._replace(step=step)
