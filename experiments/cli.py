@@ -40,10 +40,13 @@ def run(
 
     study = resolve(overrides or [])
     configure(precision=study.precision)
+    folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
     with display.progress(errors if not quiet else shown, study.cells) as tell:
-        outcome = runner.run(study, tell, warn=lambda text: errors.print(text, style="yellow", markup=False))
+        outcome = runner.run(
+            study, folder, tell, warn=lambda text: errors.print(text, style="yellow", markup=False)
+        )
     shown.print(display.table(outcome.rows))
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
     if outcome.failed:

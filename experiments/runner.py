@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import jax
 import xarray as xr
 
 from experiments.cells import Cell
@@ -27,17 +28,20 @@ class Outcome:
     failed: int = 0
 
 
-def check(study: Study) -> None:
-    """Raises InputError for any cell that cannot run; touches no disk."""
-    for cell in study.cells:
+def prepare(study: Study) -> Folder:
+    """The study's folder. Raises InputError, with nothing written, for any cell that cannot run."""
+    by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
+    for cell in by_structure.values():
         cell.check()
-
-
-def run(study: Study, progress: Progress | None = None, warn: Callable[[str], None] = print) -> Outcome:
-    """Computes what is missing, then writes tables and figures."""
-    check(study)
     folder = Folder(Path(study.output) if study.output else default_folder(study))
     folder.claim(study)
+    return folder
+
+
+def run(
+    study: Study, folder: Folder, progress: Progress | None = None, warn: Callable[[str], None] = print
+) -> Outcome:
+    """Computes what is missing, then writes tables and figures."""
     data: dict[str, xr.Dataset] = {}
     status: dict[str, str] = {}
     for cell in study.cells:

@@ -5,7 +5,7 @@ computes a run whether it is alone, among a hundred, or on another device.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing
+from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round
 from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
@@ -43,6 +43,13 @@ class Carry(NamedTuple):
     agent: Any
 
 
+class Snapshot(NamedTuple):
+    """The agents' states before a round, so that the round can be looked into afterwards."""
+
+    round: int  # counted from 1
+    states: Any  # leading axis: run
+
+
 @dataclass(frozen=True)
 class Simulation:
     """The rounds of several runs; every array is (runs, rounds)."""
@@ -54,6 +61,7 @@ class Simulation:
     gradients: np.ndarray
     restored: np.ndarray
     seconds: Seconds
+    snapshots: tuple[Snapshot, ...] = ()
 
     @property
     def cumulative_regret(self) -> np.ndarray:
@@ -69,10 +77,15 @@ def simulate(
     runs: int = 100,
     seed: int = 0,
     first_run: int = 0,
+    probes: Sequence[int] = (),
     devices: list[jax.Device] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
-    """Plays `runs` runs of `rounds` rounds. `progress` is told the number of rounds done after each piece."""
+    """Plays `runs` runs of `rounds` rounds.
+
+    `probes` are rounds, counted from 1, before which the agents' states are kept. `progress` is told the number of
+    rounds done after each piece.
+    """
     if rounds < 1 or runs < 1:
         raise InputError(f"rounds={rounds} and runs={runs} must be at least 1")
     agent = agent.for_horizon(rounds)
@@ -80,16 +93,25 @@ def simulate(
     lanes = 1 if agent.scalar else LANES
     keys = run_keys(seed, first_run + np.arange(_padded(runs, lanes * mesh.size)))
     length = math.ceil(rounds / min(CHUNKS, rounds))
+    wanted = [
+        [probe for probe in sorted(set(probes)) if begin < probe <= min(begin + length, rounds)]
+        for begin in range(0, rounds, length)
+    ]
+    room = max(map(len, wanted))
     pieces: list[Record] = []
+    snapshots: list[Snapshot] = []
     clock = Stopwatch()
     begin_runs, grow, play = clock.watch(_begin), clock.watch(_grow), clock.watch(_play)
     carry = begin_runs(environment, agent, keys, lanes=lanes, mesh=mesh)
     for begin in range(0, rounds, length):
         carry = grow(agent, carry, capacity=_capacity(begin + length), lanes=lanes, mesh=mesh)
-        carry, record = play(
-            environment, agent, keys, jnp.asarray(begin), carry, length=length, lanes=lanes, mesh=mesh
+        inside = wanted[begin // length]
+        slots = jnp.asarray([probe - 1 for probe in inside] + [-1] * (room - len(inside)), int)
+        carry, record, kept = play(
+            environment, agent, keys, jnp.asarray(begin), carry, slots, length=length, lanes=lanes, mesh=mesh
         )
         pieces.append(jax.tree.map(np.asarray, record))
+        snapshots += [Snapshot(probe, _slot(kept, i, runs)) for i, probe in enumerate(inside)]
         if progress is not None:
             progress(min(begin + length, rounds))
     whole = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:runs, :rounds], *pieces)
@@ -102,6 +124,7 @@ def simulate(
         done.gradients,
         done.restored,
         clock.times(),
+        tuple(snapshots),
     )
 
 
@@ -141,16 +164,26 @@ def _play(
     keys: Array,
     begin: Array,
     carry: Carry,
+    probes: Array,
     *,
     length: int,
     lanes: int,
     mesh: Mesh,
-) -> tuple[Carry, Record]:
-    """Plays `length` rounds from round `begin` on."""
+) -> tuple[Carry, Record, Any]:
+    """Plays `length` rounds from round `begin` on; keeps the agents' states before the rounds in `probes`."""
 
-    def one(key: Array, carry: Carry) -> tuple[Carry, Record]:
-        step = partial(_round, environment, agent, key)
-        return jax.lax.scan(step, carry, begin + jnp.arange(length))
+    def one(key: Array, carry: Carry) -> tuple[Carry, Record, Any]:
+        def step(state: tuple[Carry, Any], t: Array) -> tuple[tuple[Carry, Any], Record]:
+            carry, kept = state
+            if probes.size:
+                slot = jnp.where(jnp.any(probes == t), jnp.argmax(probes == t), probes.size)
+                kept = jax.tree.map(lambda room, x: room.at[slot].set(x, mode="drop"), kept, carry.agent)
+            carry, record = _round(environment, agent, key, carry, t)
+            return (carry, kept), record
+
+        room = jax.tree.map(lambda x: jnp.zeros((probes.size, *x.shape), x.dtype), carry.agent)
+        (carry, kept), record = jax.lax.scan(step, (carry, room), begin + jnp.arange(length))
+        return carry, record, kept
 
     return _for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
 
@@ -161,7 +194,7 @@ def _for_each_run(one: Callable[..., Any], *arrays: Any, lanes: int, mesh: Mesh)
     def blocks(*local: Any) -> Any:
         folded = jax.tree.map(lambda x: x.reshape(-1, lanes, *x.shape[1:]), local)
         done = jax.lax.map(lambda block: jax.vmap(one)(*block), folded)
-        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), done)
+        return jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), done)
 
     split = PartitionSpec("runs")
     spread = jax.shard_map(blocks, mesh=mesh, in_specs=split, out_specs=split, check_vma=False)
@@ -178,15 +211,27 @@ def _round(
     environment: Environment, agent: Agent, key: Array, carry: Carry, t: Array
 ) -> tuple[Carry, Record]:
     """environment -> round -> posterior -> draw -> action -> history."""
-    nature, mind = (jax.random.fold_in(jax.random.fold_in(key, s), t + 1) for s in (NOISE, AGENT))
-    seen, outcome = environment.round(nature, carry.instance)
+    seen, outcome = reveal(environment, key, carry.instance, t)
     if isinstance(agent, Knowing):
         state, action, effort = agent.act_knowing(carry.agent, outcome.means)
     else:
-        state, action, effort = agent.act(mind, carry.agent, seen)
+        state, action, effort = agent.act(_stream(key, AGENT, t), carry.agent, seen)
     state = agent.update(state, seen, action, outcome.means[action] + outcome.noise)
     regret = jnp.max(outcome.means) - outcome.means[action]
     return Carry(carry.instance, state), Record(regret, action, effort)
+
+
+def reveal(environment: Environment, key: Array, instance: Any, t: Array) -> tuple[Round, Outcome]:
+    """What a run meets in round t, counted from 0."""
+    return environment.round(_stream(key, NOISE, t), instance)
+
+
+def _stream(key: Array, stream: int, t: Array) -> Array:
+    return jax.random.fold_in(jax.random.fold_in(key, stream), t + 1)
+
+
+def _slot(kept: Any, index: int, runs: int) -> Any:
+    return jax.tree.map(lambda x: np.asarray(x[:runs, index]), kept)
 
 
 def check(environment: Environment, agent: Agent, rounds: int) -> None:
