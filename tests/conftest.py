@@ -16,7 +16,7 @@ jax.devices()
 def pytest_configure(config: pytest.Config) -> None:
     import fgtsva_ppl  # noqa: F401
 
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.05)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     # JAX writes cache entries in place: a parallel worker may read half of one, and then compiles for itself.
     config.addinivalue_line(
         "filterwarnings", "ignore:Error reading persistent compilation cache entry:UserWarning"

@@ -67,14 +67,23 @@ class Latent:
 
     def constrain(self, position: Array) -> dict[str, Array]:
         """The parameters under their site names, on their own supports."""
-        _, sites = _run(handlers.seed(self.program, jax.random.key(0)))
-        free = self.unravel(position)
-        return {name: biject_to(site["fn"].support)(free[name]) for name, site in sites.items()}
+        _, sites = self._placed(position)
+        return {name: site["value"] for name, site in sites.items()}
 
     def function(self, position: Array) -> RewardFunction:
         """The reward function that a flat position stands for."""
+        return self._placed(position)[0]
+
+    def _placed(self, position: Array) -> tuple[RewardFunction, dict[str, Any]]:
+        """The program run at a position, site after site: a support may depend on the sites before it."""
+        free = self.unravel(position)
+
+        def place(site: dict[str, Any]) -> Array | None:
+            known = site["type"] == "sample" and site["name"] in free
+            return biject_to(site["fn"].support)(free[site["name"]]) if known else None
+
         seeded = handlers.seed(self.program, jax.random.key(0))
-        return handlers.substitute(seeded, data=self.constrain(position))()
+        return _run(handlers.substitute(seeded, substitute_fn=place))
 
     def logdensity(self, program: Callable[[], Any]) -> Callable[[Array], Array]:
         """The unconstrained log-density of a program over the same parameters, Jacobian included."""
@@ -97,8 +106,8 @@ def latent(reward: Reward, dim: int) -> Latent:
         flat, unravel = ravel_pytree(_unconstrained(sites))
         linear = isinstance(function, LinearFunction)
         bare = Latent(program, flat.size, linear, None, np.eye(flat.size), unravel)
-        draws = jax.vmap(bare.draw)(jax.random.split(jax.random.key(1), 256))
-        gaussian = _gaussian(bare, draws[:2]) if linear else None
+        draws = jax.jit(jax.vmap(bare.draw))(jax.random.split(jax.random.key(1), 256))
+        gaussian = _gaussian(bare, draws) if linear else None
         spread = np.diag(1 / np.var(np.asarray(draws), axis=0))
         return Latent(
             program, flat.size, linear, gaussian, gaussian.precision if gaussian else spread, unravel
@@ -118,18 +127,28 @@ def _unconstrained(sites: Mapping[str, Any]) -> dict[str, Array]:
     return {name: biject_to(site["fn"].support).inv(site["value"]) for name, site in sites.items()}
 
 
-def _gaussian(model: Latent, points: Array) -> GaussianPrior | None:
+def _gaussian(model: Latent, draws: Array) -> GaussianPrior | None:
     """The prior's moments if the flat vector is the coefficients and the log-prior is quadratic in it."""
-    for point in points:
+    centre = jnp.mean(draws, axis=0)
+    points = jnp.concatenate([draws, centre + 100 * (draws - centre)])  # the tails as well
+
+    def coefficients(point: Array) -> Array:
         function = model.function(point)
         assert isinstance(function, LinearFunction)
-        theta = function.coefficients
-        if theta.shape != point.shape or not np.allclose(theta, point, rtol=1e-12):
-            return None
-    log_prior = model.logdensity(model.program)
-    hessians = [np.asarray(jax.hessian(log_prior)(point)) for point in (jnp.zeros(model.size), *points)]
-    if not all(np.allclose(h, hessians[0], rtol=1e-9, atol=1e-12) for h in hessians):
+        return function.coefficients
+
+    @jax.jit
+    def look(points: Array) -> tuple[Array, Array, Array]:
+        slope = jax.grad(model.logdensity(model.program))
+        return jax.vmap(coefficients)(points), jax.vmap(slope)(points), jax.jacfwd(slope)(centre)
+
+    if jax.eval_shape(look, points)[0].shape != points.shape:
         return None
-    precision = -hessians[0]
-    slope = np.asarray(jax.grad(log_prior)(jnp.zeros(model.size)))
-    return GaussianPrior(np.linalg.solve(precision, slope), precision)
+    theta, slopes, hessian = map(np.asarray, look(points))
+    precision, shift = -hessian, slopes[0] - hessian @ np.asarray(points[0])
+    quadratic = np.allclose(slopes, shift - points @ precision, rtol=1e-6, atol=1e-6 * np.std(slopes))
+    if not (
+        np.allclose(theta, points, rtol=1e-12) and quadratic and np.all(np.linalg.eigvalsh(precision) > 0)
+    ):
+        return None
+    return GaussianPrior(np.linalg.solve(precision, shift), precision)
