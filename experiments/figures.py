@@ -36,10 +36,10 @@ def save(figure: Figure, path: Path) -> list[Path]:
 
 def regret_curves(cells: Sequence[Cell], data: Mapping[str, xr.Dataset]) -> Figure:
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
-    panels = _panels(cells)
+    panels = by_panel(cells)
     figure = Figure(figsize=(5.2 * len(panels), 4.2))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    labels = _labels(cells)
+    labels = labels_of(cells)
     for ax, (title, members) in zip(axes, panels.items(), strict=True):
         for cell in members:
             _curve(ax, data[cell.id], labels[cell.id], look(labels[cell.id], tuple(labels.values())))
@@ -62,7 +62,7 @@ def _curve(ax: Axes, data: xr.Dataset, label: str, appearance: Mapping[str, str]
         )
 
 
-def _panels(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     """Cells by environment, with whatever settings of it differ."""
     keys = [key for key in varied(cells) if key.startswith("environment.")]
     panels: dict[str, list[Cell]] = {}
@@ -72,7 +72,7 @@ def _panels(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     return panels
 
 
-def _labels(cells: Sequence[Cell]) -> dict[str, str]:
+def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     """What tells a cell from the others of its panel."""
     keys = [key for key in varied(cells) if not key.startswith(("environment", "rounds"))]
     main = [key for key in keys if key in ("agent", "posterior", "sampler", "reward")] or ["sampler"]
