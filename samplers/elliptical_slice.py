@@ -17,7 +17,6 @@ from samplers.whitening import Frame, frame
 class EllipticalSlice(MarkovSampler):
     """BlackJAX's elliptical slice sampler (Murray et al. 2010) around the Gaussian factor of the target."""
 
-    scalar: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         "gradient-free", ASYMPTOTIC, "0 (about 3 values a step)", "a Gaussian factor: prior or posterior part"
     )

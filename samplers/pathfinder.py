@@ -17,7 +17,6 @@ from samplers.whitening import frame, whitening
 class Pathfinder(Approximation):
     """BlackJAX's Pathfinder (Zhang et al. 2022), from the last draw."""
 
-    scalar: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         "approximation", BIASED, "2 x (L-BFGS steps, at most iterations) + 1", "precision, to whiten"
     )

@@ -15,7 +15,11 @@ from samplers.whitening import Frame, step_rule, whitening
 
 @settings
 class SGHMC(MarkovSampler):
-    """BlackJAX's SGHMC: Euler steps of Langevin dynamics from a fresh momentum; biased by O(step)."""
+    """BlackJAX's SGHMC: Euler steps of Langevin dynamics from a fresh momentum.
+
+    Biased by O(step) for trajectories of a given length step x leapfrogs; with more, shorter trajectories the fresh
+    momenta add up, and a smaller step alone does not help.
+    """
 
     card: ClassVar[Card] = Card(
         "gradient, unadjusted", f"{BIASED}, O(step)", "steps x leapfrogs", "precision, to whiten"

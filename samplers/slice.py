@@ -17,7 +17,6 @@ from samplers.whitening import Frame, step_rule, whitening
 class Slice(MarkovSampler):
     """BlackJAX's slice sampler along random directions, by stepping out."""
 
-    scalar: ClassVar[bool] = True
     card: ClassVar[Card] = Card(
         "gradient-free", ASYMPTOTIC, "0 (about 6 values a step)", "precision, to whiten"
     )
