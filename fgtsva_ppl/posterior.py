@@ -7,6 +7,7 @@ log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + bonus(f), with 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 import jax
@@ -16,6 +17,7 @@ from jax import Array
 
 from fgtsva_ppl import oracle
 from fgtsva_ppl.history import History, Rows, Sums
+from fgtsva_ppl.minibatch import minibatch_gradient
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards.program import Latent, RewardFunction
 from samplers.registry import Registry
@@ -112,7 +114,7 @@ class Posterior(ABC):
         """The posterior as a log-density, with what is known of its shape."""
         logdensity = model.logdensity(self.program(model, history, seen))
         if model.gaussian is None or not isinstance(history.data, Sums):
-            return Target(logdensity, lambda position: curvature(model, history.data, position))
+            return self._generic(model, history, seen, logdensity)
         prior = jax.tree.map(jnp.asarray, model.gaussian)
         precision = prior.precision + 2 * history.data.gram
         shift = prior.precision @ prior.mean + 2 * history.data.moment
@@ -123,6 +125,24 @@ class Posterior(ABC):
             lam = rounds * self.optimism(history.variance, seen.sigma)
             exact = _exact(gaussian, seen.actions, lam)
         return Target(logdensity, lambda position: precision, gaussian, exact)
+
+    def _generic(
+        self, model: Latent, history: History, seen: Round, logdensity: Callable[[Array], Array]
+    ) -> Target:
+        """What is known where the posterior has no closed form: the prior, and the data if they are kept."""
+        gaussian, batches = None, None
+        if model.prior is not None:
+            prior = jax.tree.map(jnp.asarray, model.prior)
+            gaussian = Gaussian(prior.precision, prior.precision @ prior.mean)
+        if isinstance(history.data, Rows):
+            bonus = partial(self.bonus, history=history, seen=seen)
+            batches = minibatch_gradient(model, history.data, history.rounds, bonus)
+        return Target(
+            logdensity,
+            lambda position: curvature(model, history.data, position),
+            gaussian,
+            minibatch_gradient=batches,
+        )
 
 
 def _exact(gaussian: Gaussian, actions: Array, lam: Array) -> Callable[[Array], Array]:

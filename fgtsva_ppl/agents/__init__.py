@@ -4,6 +4,7 @@ FGTS-VA, FGTS-A, FGTS-B and vanilla Thompson sampling are the agent `thompson` w
 sampling with heteroscedastic weights is the posterior `fgts_va` with c=0.
 """
 
+from fgtsva_ppl.agents.ensemble import Ensemble
 from fgtsva_ppl.agents.oful import OFUL, WeightedOFUL
 from fgtsva_ppl.agents.sampling import LinNATS, LinTS
 from fgtsva_ppl.agents.save import SAVE, LinVDTS
@@ -14,6 +15,7 @@ from samplers.registry import Registry
 
 AGENTS: Registry[Agent] = Registry("agent", "fgtsva.agents")
 AGENTS.register("thompson", Thompson)
+AGENTS.register("ensemble", Ensemble)
 AGENTS.register("oful", OFUL)
 AGENTS.register("weighted_oful", WeightedOFUL)
 AGENTS.register("save", SAVE)
@@ -30,6 +32,7 @@ __all__ = [
     "OFUL",
     "SAVE",
     "Clairvoyant",
+    "Ensemble",
     "EpsilonGreedy",
     "Greedy",
     "LinNATS",

@@ -43,7 +43,7 @@ class Reward(Protocol):
 
 
 class GaussianPrior(NamedTuple):
-    """A prior that is Gaussian in the coefficients of a linear reward."""
+    """A prior that is Gaussian in the flat vector of parameters."""
 
     mean: np.ndarray
     precision: np.ndarray
@@ -56,7 +56,8 @@ class Latent:
     program: Program
     size: int
     linear: bool  # the program returns a LinearFunction
-    gaussian: GaussianPrior | None  # known if the flat vector is the coefficients and its prior is Gaussian
+    prior: GaussianPrior | None  # known if it is Gaussian
+    gaussian: GaussianPrior | None  # the same, if the flat vector is the coefficients of a linear function
     prior_precision: np.ndarray  # exact if the prior is Gaussian, else a diagonal estimate
     unravel: Callable[[Array], Any]
 
@@ -105,13 +106,13 @@ def latent(reward: Reward, dim: int) -> Latent:
                 )
         flat, unravel = ravel_pytree(_unconstrained(sites))
         linear = isinstance(function, LinearFunction)
-        bare = Latent(program, flat.size, linear, None, np.eye(flat.size), unravel)
+        bare = Latent(program, flat.size, linear, None, None, np.eye(flat.size), unravel)
         draws = jax.jit(jax.vmap(bare.draw))(jax.random.split(jax.random.key(1), 256))
-        gaussian = _gaussian(bare, draws) if linear else None
+        prior = _gaussian(bare, draws)
+        gaussian = prior if linear and _is_coefficients(bare, draws) else None
         spread = np.diag(1 / np.var(np.asarray(draws), axis=0))
-        return Latent(
-            program, flat.size, linear, gaussian, gaussian.precision if gaussian else spread, unravel
-        )
+        precision = prior.precision if prior else spread
+        return Latent(program, flat.size, linear, prior, gaussian, precision, unravel)
 
 
 def _run(program: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
@@ -127,28 +128,33 @@ def _unconstrained(sites: Mapping[str, Any]) -> dict[str, Array]:
     return {name: biject_to(site["fn"].support).inv(site["value"]) for name, site in sites.items()}
 
 
-def _gaussian(model: Latent, draws: Array) -> GaussianPrior | None:
-    """The prior's moments if the flat vector is the coefficients and the log-prior is quadratic in it."""
-    centre = jnp.mean(draws, axis=0)
-    points = jnp.concatenate([draws, centre + 100 * (draws - centre)])  # the tails as well
+def _is_coefficients(model: Latent, points: Array) -> bool:
+    """Whether the flat vector is the coefficients of the linear function."""
 
+    @jax.jit
+    @jax.vmap
     def coefficients(point: Array) -> Array:
         function = model.function(point)
         assert isinstance(function, LinearFunction)
         return function.coefficients
 
-    @jax.jit
-    def look(points: Array) -> tuple[Array, Array, Array]:
-        slope = jax.grad(model.logdensity(model.program))
-        return jax.vmap(coefficients)(points), jax.vmap(slope)(points), jax.jacfwd(slope)(centre)
+    shape = jax.eval_shape(coefficients, points).shape
+    return shape == points.shape and np.allclose(coefficients(points), points, rtol=1e-12)
 
-    if jax.eval_shape(look, points)[0].shape != points.shape:
-        return None
-    theta, slopes, hessian = map(np.asarray, look(points))
+
+def _gaussian(model: Latent, draws: Array) -> GaussianPrior | None:
+    """The prior's moments if the log-prior is quadratic in the flat vector."""
+    centre = jnp.mean(draws, axis=0)
+    points = jnp.concatenate([draws, centre + 100 * (draws - centre)])  # the tails as well
+
+    @jax.jit
+    def look(points: Array) -> tuple[Array, Array]:
+        slope = jax.grad(model.logdensity(model.program))
+        return jax.vmap(slope)(points), jax.jacfwd(slope)(centre)
+
+    slopes, hessian = map(np.asarray, look(points))
     precision, shift = -hessian, slopes[0] - hessian @ np.asarray(points[0])
     quadratic = np.allclose(slopes, shift - points @ precision, rtol=1e-6, atol=1e-6 * np.std(slopes))
-    if not (
-        np.allclose(theta, points, rtol=1e-12) and quadratic and np.all(np.linalg.eigvalsh(precision) > 0)
-    ):
+    if not (quadratic and np.all(np.linalg.eigvalsh(precision) > 0)):
         return None
     return GaussianPrior(np.linalg.solve(precision, shift), precision)
