@@ -89,6 +89,15 @@ class Cell:
         text = json.dumps(self.settings, sort_keys=True) + code_version()
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return " ".join(
+            str(self.flat[key])
+            for key in ("environment", "agent", "posterior", "sampler")
+            if key in self.flat
+        )
+
     def reference_key(self) -> str:
         """What a cell and its exact reference have in common."""
         flat = {key: value for key, value in self.flat.items() if not key.startswith("sampler")}

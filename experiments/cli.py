@@ -1,9 +1,10 @@
-"""The command line: `fgtsva run`, `fgtsva list`.
+"""The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`.
 
 Exit codes: 0 done; 1 some cell failed; 2 the command asks for something that does not exist; 130 interrupted.
 """
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,15 +44,28 @@ def run(
     folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
-    with display.progress(errors if not quiet else shown, study.cells) as tell:
+    probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
+    with display.progress(errors if not quiet else shown, study.cells, probes) as tell:
         outcome = runner.run(
             study, folder, tell, warn=lambda text: errors.print(text, style="yellow", markup=False)
         )
     shown.print(display.table(outcome.rows))
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
+    shown.print(f"Report: {outcome.folder / 'report.html'}", soft_wrap=True, markup=False)
     if outcome.failed:
         errors.print(f"{outcome.failed} of {len(study.cells)} cells failed: see summary.csv", style="red")
         raise typer.Exit(1)
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's output folder.")]) -> None:
+    """Rebuild report.html from what a run stored.
+
+    Example: fgtsva report results/default-1a2b3c4d
+    """
+    from experiments.report import write
+
+    console.print(f"Report: {write(folder)}", soft_wrap=True, markup=False)
 
 
 @app.command("list")

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -23,10 +24,28 @@ from fgtsva_ppl.runtime import PRECISIONS
 from samplers.settings import InputError, nearest
 
 CONF = Path(__file__).parent / "conf"
+LOG_SPACED = 12  # rounds that are looked into if nothing is said
 NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
 OPTIONS = ("study", "output", "precision")  # settings of the command, one value each
+DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # of the command too; rounds are a list
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Which rounds of how many runs are looked into. Cells with fewer rounds or runs have what they have."""
+
+    rounds: tuple[int, ...] | None  # None: log-spaced
+    runs: int
+
+    def probes(self, cell: Cell) -> tuple[int, ...]:
+        """The rounds of a cell that are looked into."""
+        if not self.runs or "sampler" not in cell.parts:
+            return ()
+        if self.rounds is not None:
+            return tuple(t for t in self.rounds if t <= cell.rounds)
+        return tuple(sorted({round(float(t)) for t in np.geomspace(1, cell.rounds, LOG_SPACED)}))
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,8 @@ class Study:
     cells: tuple[Cell, ...]
     output: str | None
     precision: str
+    diagnostics: Diagnostics
+    data: dict[str, Any]  # the study's file
 
 
 def study_names() -> list[str]:
@@ -62,6 +83,7 @@ def resolve(words: Sequence[str]) -> Study:
     """The study that the words of a command line ask for. Raises InputError with one clear line."""
     said = parse(words)
     options = {key: _single(key, said.pop(key)) for key in OPTIONS if key in said}
+    asked = {key.partition(".")[2]: said.pop(key) for key in DIAGNOSTICS if key in said}
     name = str(options.get("study") or "default")
     data = read_study(name)
     precision = options.get("precision") or "float64"
@@ -69,6 +91,7 @@ def resolve(words: Sequence[str]) -> Study:
         raise InputError(f"precision={precision!r} is not one of: {', '.join(PRECISIONS)}")
     grids = [{key: list(values) for key, values in grid.items()} | said for grid in data["grids"]]
     _check_keys(said, grids)
+    diagnostics = _diagnostics(asked, data.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
     for grid in grids:
         for cell in expand(grid):
@@ -81,6 +104,8 @@ def resolve(words: Sequence[str]) -> Study:
         tuple(cells.values()),
         None if output is None else str(output),
         precision,
+        diagnostics,
+        data,
     )
 
 
@@ -115,9 +140,20 @@ def _single(key: str, values: list[Any]) -> Any:
     return values[0]
 
 
+def _diagnostics(said: Mapping[str, list[Any]], usual: Mapping[str, Any]) -> Diagnostics:
+    rounds = said.get("rounds", usual.get("rounds"))
+    rounds = None if rounds in (None, [None]) else rounds
+    runs = _single("diagnostics.runs", said.get("runs", [usual.get("runs", 0)]))
+    for key, least, values in (("runs", 0, [runs]), ("rounds", 1, rounds or [])):
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"diagnostics.{key}={value!r} must be whole numbers, at least {least}")
+    return Diagnostics(None if rounds is None else tuple(sorted(set(rounds))), runs)
+
+
 def _check_keys(said: Grid, grids: Iterable[Grid]) -> None:
     """Every key that was said is a setting of something that was chosen."""
-    known: set[str] = {*OPTIONS, *NUMBERS, *GROUPS}
+    known: set[str] = {*OPTIONS, *DIAGNOSTICS, *NUMBERS, *GROUPS}
     for grid in grids:
         for group, registry in GROUPS.items():
             for member in grid.get(group, _defaults()[group]):

@@ -63,7 +63,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 @contextmanager
-def progress(console: Console, cells: Sequence[Cell]) -> Iterator[Tell]:
+def progress(console: Console, cells: Sequence[Cell], probes: int) -> Iterator[Tell]:
     """A bar over all rounds of all cells, with the cell that is running and the time that is left."""
     bar = Progress(
         SpinnerColumn(),
@@ -80,9 +80,12 @@ def progress(console: Console, cells: Sequence[Cell]) -> Iterator[Tell]:
     done: dict[str, int] = {}
     with bar:
         task = bar.add_task("compiling", total=sum(cell.rounds for cell in cells))
+        looking = bar.add_task("diagnosing", total=probes, visible=probes > 0)
+        seen: dict[str, int] = {}
 
-        def tell(cell: Cell, rounds: int) -> None:
-            done[cell.id] = rounds
+        def tell(cell: Cell, rounds: int, diagnosed: int) -> None:
+            done[cell.id], seen[cell.id] = rounds, diagnosed
+            bar.update(looking, completed=sum(seen.values()))
             names = " ".join(
                 str(cell.flat[key]) for key in ("environment", "sampler", "agent") if key in cell.flat
             )

@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.cells import Cell, varied
+from experiments.store import values
 from experiments.style import look, style
 
 POINTS = 400  # of a curve: enough for any screen
 
 
-def draw(folder: Path, cells: Sequence[Cell], data: Mapping[str, xr.Dataset]) -> list[Path]:
+def draw(folder: Path, cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[Path]:
     """Draws what the cells allow, as SVG and PNG."""
     made = []
     done = [cell for cell in cells if cell.id in data]
@@ -34,7 +35,7 @@ def save(figure: Figure, path: Path) -> list[Path]:
     return paths
 
 
-def regret_curves(cells: Sequence[Cell], data: Mapping[str, xr.Dataset]) -> Figure:
+def regret_curves(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure:
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
     panels = by_panel(cells)
     figure = Figure(figsize=(5.2 * len(panels), 4.2))
@@ -48,10 +49,10 @@ def regret_curves(cells: Sequence[Cell], data: Mapping[str, xr.Dataset]) -> Figu
     return figure
 
 
-def _curve(ax: Axes, data: xr.Dataset, label: str, appearance: Mapping[str, str]) -> None:
-    total = np.cumsum(data["regret"].values, axis=1)
+def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, str]) -> None:
+    total = np.cumsum(values(data, "regret"), axis=1)
     at = np.unique(np.linspace(0, total.shape[1] - 1, POINTS).astype(int))
-    rounds, total = data["round"].values[at], total[:, at]
+    rounds, total = values(data, "round")[at], total[:, at]
     mean = total.mean(axis=0)
     ax.plot(rounds, mean, label=label, **appearance)  # type: ignore[arg-type]
     if total.shape[0] > 1:

@@ -1,21 +1,40 @@
 """Runs a study: cells that are stored already are read, the others computed and stored one by one."""
 
-from collections.abc import Callable
+import hashlib
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import jax
 import xarray as xr
 
+from experiments import report
 from experiments.cells import Cell
 from experiments.config import Study
 from experiments.figures import draw
-from experiments.store import DamagedError, Folder, dataset, default_folder, write_atomically
+from experiments.measure import Groups, diagnose
+from experiments.store import (
+    DamagedError,
+    Folder,
+    default_folder,
+    rounds_tree,
+    snapshots,
+    states_tree,
+    write_atomically,
+)
 from experiments.summary import Row, summarise, to_csv
 from fgtsva_ppl import simulate
+from fgtsva_ppl.simulate import Snapshot, state_structure
 from samplers.settings import InputError
 
-type Progress = Callable[[Cell, int], None]  # a cell, and how many of its rounds are done
+type Progress = Callable[
+    [Cell, int, int], None
+]  # a cell, how many of its rounds are done, how many are diagnosed
+
+
+def _quiet(cell: Cell, done: int, diagnosed: int) -> None:
+    pass
 
 
 @dataclass
@@ -39,51 +58,106 @@ def prepare(study: Study) -> Folder:
 
 
 def run(
-    study: Study, folder: Folder, progress: Progress | None = None, warn: Callable[[str], None] = print
+    study: Study, folder: Folder, progress: Progress = _quiet, warn: Callable[[str], None] = print
 ) -> Outcome:
     """Computes what is missing, then writes tables and figures."""
-    data: dict[str, xr.Dataset] = {}
-    status: dict[str, str] = {}
+    job = Job(study, folder, progress, warn)
     for cell in study.cells:
-        stored = _stored(folder, cell, warn)
-        if stored is None:
-            stored = _computed(folder, cell, progress, status)
-        elif progress is not None:
-            progress(cell, cell.rounds)
-        if stored is not None:
-            data[cell.id] = stored
+        job.do(cell)
+    return finish(study, folder, job.data, job.status)
+
+
+def finish(
+    study: Study, folder: Folder, data: Mapping[str, xr.DataTree], status: Mapping[str, str]
+) -> Outcome:
+    """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
-    folder.gather(study, data)
+    folder.gather(study, data, {})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
-    return Outcome(folder.path, rows, draw(figures, study.cells, data), failed=len(status))
+    drawn = draw(figures, study.cells, data)
+    report.write(folder.path)
+    return Outcome(folder.path, rows, drawn, failed=len(status))
 
 
-def _stored(folder: Folder, cell: Cell, warn: Callable[[str], None]) -> xr.Dataset | None:
-    try:
-        return folder.read(cell)
-    except DamagedError as damage:
-        warn(f"{damage}; computing it again")
-        return None
+@dataclass
+class Job:
+    """A study under way."""
 
+    study: Study
+    folder: Folder
+    progress: Progress
+    warn: Callable[[str], None]
+    data: dict[str, xr.DataTree] = field(default_factory=dict)
+    status: dict[str, str] = field(default_factory=dict)
 
-def _computed(
-    folder: Folder, cell: Cell, progress: Progress | None, status: dict[str, str]
-) -> xr.Dataset | None:
-    """Computes and stores a cell; what goes wrong inside is told in its status, and the other cells go on."""
-    tell = (lambda done: progress(cell, done)) if progress is not None else None
-    try:
+    def do(self, cell: Cell) -> None:
+        """Reads or computes a cell; what goes wrong inside is told in its status, and the other cells go on."""
+        try:
+            self.data[cell.id] = self._rounds(cell)
+            for path, group in self._diagnostics(cell).items():
+                self.data[cell.id][path] = xr.DataTree(group)
+        except (InputError, MemoryError, OSError):
+            raise
+        except Exception as error:  # a user's program may raise anything
+            first = (str(error).splitlines() or [""])[0][:200]
+            self.status[cell.id] = f"failed: {type(error).__name__}: {first}"
+
+    def _rounds(self, cell: Cell) -> xr.DataTree:
+        probes = self.study.diagnostics.probes(cell)
+        stored = self._stored(cell)
+        if stored is not None and (not probes or self._states(cell, probes)):
+            self.progress(cell, cell.rounds, 0)
+            return stored
         simulation = simulate(
-            cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed, progress=tell
+            cell.environment,
+            cell.agent,
+            rounds=cell.rounds,
+            runs=cell.runs,
+            seed=cell.seed,
+            probes=probes,
+            progress=lambda done: self.progress(cell, done, 0),
         )
-    except (InputError, MemoryError, OSError):
-        raise
-    except Exception as error:  # a user's program may raise anything
-        status[cell.id] = (
-            f"failed: {type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
-        )
-        return None
-    made = dataset(cell, simulation)
-    folder.write(cell, made)
-    return made
+        made = rounds_tree(cell, simulation)
+        self.folder.write(cell, made)
+        if probes:
+            self.folder.write(cell, states_tree(simulation.snapshots), "states")
+        return made
+
+    def _states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:
+        """The states that a run kept before the rounds that are wanted; nothing if one of them is missing."""
+        stored = self._stored(cell, "states")
+        if stored is None:
+            return []
+        kept = snapshots(stored, state_structure(cell.environment, cell.agent))
+        wanted = [snapshot for snapshot in kept if snapshot.round in probes]
+        return wanted if len(wanted) == len(probes) else []
+
+    def _diagnostics(self, cell: Cell) -> Groups:
+        probes = self.study.diagnostics.probes(cell)
+        if not probes:
+            return {}
+        runs = min(self.study.diagnostics.runs, cell.runs)
+        kind = f"diagnostics-{hashlib.sha256(repr((probes, runs)).encode()).hexdigest()[:8]}"
+        stored = self._stored(cell, kind)
+        if stored is None:
+            done = itertools.count(1)
+            groups = diagnose(
+                cell,
+                self._states(cell, probes),
+                runs,
+                lambda: self.progress(cell, cell.rounds, next(done)),
+                self.warn,
+            )
+            stored = xr.DataTree.from_dict(groups)
+            self.folder.write(cell, stored, kind)
+        self.progress(cell, cell.rounds, len(probes))
+        return {node.path.lstrip("/"): node.to_dataset() for node in stored.subtree if node.data_vars}
+
+    def _stored(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
+        try:
+            return self.folder.read(cell, kind)
+        except DamagedError as damage:
+            self.warn(f"{damage}; computing it again")
+            return None

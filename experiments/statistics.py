@@ -1,11 +1,13 @@
 """Means, medians and paired differences, with intervals."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
+RESAMPLES = 10_000
 
 
 class Interval(NamedTuple):
@@ -27,12 +29,44 @@ def standard_error(values: np.ndarray) -> float:
 
 
 def mean_interval(values: np.ndarray, level: float = LEVEL) -> Interval:
-    """Student's interval for a mean."""
-    mean, error = float(np.mean(values)), standard_error(values)
-    half = float(stats.t.ppf((1 + level) / 2, values.size - 1)) * error if values.size > 1 else float("nan")
-    return Interval(mean, mean - half, mean + half)
+    """Bootstrap interval for a mean: percentiles of resampled means, which follow a heavy tail where there is one."""
+    return bootstrap(values[:, None], lambda x: x[..., 0].mean(axis=-1), level)
 
 
 def paired_difference(values: np.ndarray, reference: np.ndarray, level: float = LEVEL) -> Interval:
     """Mean difference of values that met the same random numbers."""
     return mean_interval(values - reference, level)
+
+
+def spearman(x: np.ndarray, y: np.ndarray, level: float = LEVEL) -> Interval:
+    """Rank correlation, with a bootstrap interval over the pairs."""
+    keep = np.isfinite(x) & np.isfinite(y)
+    if keep.sum() < 4:
+        return Interval(float("nan"), float("nan"), float("nan"))
+    return bootstrap(np.stack([x[keep], y[keep]], axis=1), _rank_correlation, level, resamples=2000)
+
+
+def _rank_correlation(pairs: np.ndarray) -> np.ndarray:
+    ranks = stats.rankdata(pairs, axis=-2)
+    ranks = ranks - ranks.mean(axis=-2, keepdims=True)
+    scale = np.sqrt((ranks**2).sum(axis=-2))
+    with np.errstate(invalid="ignore"):
+        return (ranks[..., 0] * ranks[..., 1]).sum(axis=-1) / (scale[..., 0] * scale[..., 1])
+
+
+def bootstrap(
+    rows: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+) -> Interval:
+    """Percentile interval of a statistic of rows (the second to last axis); always from the same random numbers."""
+    value = float(statistic(rows))
+    if rows.shape[0] < 2:
+        return Interval(value, float("nan"), float("nan"))
+    picks = np.random.default_rng(0).integers(rows.shape[0], size=(resamples, rows.shape[0]))
+    found = statistic(rows[picks])
+    if not np.isfinite(found).any():
+        return Interval(value, float("nan"), float("nan"))
+    low, high = np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high))

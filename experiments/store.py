@@ -7,11 +7,14 @@ was cut short or changed is noticed and computed again. Nothing is unpickled.
 import hashlib
 import json
 import os
+import platform
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import xarray as xr
 from omegaconf import OmegaConf
@@ -19,9 +22,11 @@ from omegaconf import OmegaConf
 from experiments.cells import Cell, code_version
 from experiments.config import Study
 from fgtsva_ppl import Simulation, __version__
+from fgtsva_ppl.simulate import Snapshot
 from samplers.settings import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml
+PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 DTYPES = {
     "regret": "float64",
     "action": "int32",
@@ -51,8 +56,14 @@ def resolved(study: Study) -> dict[str, Any]:
         "question": study.question,
         "precision": study.precision,
         "code": code_version(),
+        "versions": versions(),
         "cells": {cell.id: cell.settings for cell in study.cells},
     }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that numbers depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 class Folder:
@@ -94,33 +105,34 @@ class Folder:
         """Where the cells are."""
         return self.path / "cells"
 
-    def read(self, cell: Cell) -> xr.Dataset | None:
-        """A finished cell, or None if there is none. Raises DamagedError where a file is not whole."""
-        path = self.cells / f"{cell.id}.nc"
-        return read_cell(path) if path.exists() else None
+    def read(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
+        """A stored piece of a cell, or None if there is none. Raises DamagedError where a file is not whole."""
+        path = self._file(cell, kind)
+        return read_tree(path) if path.exists() else None
 
-    def write(self, cell: Cell, data: xr.Dataset) -> None:
-        """Stores a cell whole."""
-        path = self.cells / f"{cell.id}.nc"
-        data = data.assign_attrs(digest=digest(data))
-        write_dataset(path, xr.DataTree(data))
+    def write(self, cell: Cell, tree: xr.DataTree, kind: str = "") -> None:
+        """Stores a piece of a cell whole: its rounds, its `states`, its `diagnostics`."""
+        tree.attrs["digest"] = digest(tree)
+        write_tree(self._file(cell, kind), tree)
 
-    def gather(self, study: Study, data: Mapping[str, xr.Dataset]) -> None:
+    def _file(self, cell: Cell, kind: str) -> Path:
+        return self.cells / f"{cell.id}{'.' if kind else ''}{kind}.nc"
+
+    def gather(self, study: Study, data: Mapping[str, xr.DataTree], attrs: Mapping[str, str]) -> None:
         """Puts all cells into `results.nc`, a group each."""
-        tree = xr.DataTree(
-            xr.Dataset(attrs={"study": study.name, "fgtsva": __version__, "code": code_version()})
-        )
+        about = {"study": study.name, "fgtsva": __version__, "code": code_version(), **attrs}
+        tree = xr.DataTree(xr.Dataset(attrs=about))
         for cell in study.cells:
             if cell.id in data:
-                tree[f"cells/{cell.id}"] = xr.DataTree(data[cell.id])
-        write_dataset(self.path / "results.nc", tree)
+                tree[f"cells/{cell.id}"] = data[cell.id]
+        write_tree(self.path / "results.nc", tree)
 
 
 def _plain(settings: Any) -> list[str]:
     return sorted(json.dumps(one, sort_keys=True) for one in settings)
 
 
-def dataset(cell: Cell, simulation: Simulation) -> xr.Dataset:
+def rounds_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
     """A simulation as labelled arrays."""
     variables = {
         name: (("run", "round"), np.asarray(getattr(simulation, name), dtype))
@@ -133,31 +145,59 @@ def dataset(cell: Cell, simulation: Simulation) -> xr.Dataset:
         "seconds": simulation.seconds.computing,
         "compile_seconds": simulation.seconds.compiling,
     }
-    return xr.Dataset(variables, coords, attrs)
+    return xr.DataTree(xr.Dataset(variables, coords, attrs))
 
 
-def digest(data: xr.Dataset) -> str:
-    """A digest of the values and settings of a cell."""
-    made = hashlib.sha256(str(data.attrs.get("settings")).encode())
-    for name in sorted(map(str, data.data_vars)):
-        made.update(name.encode())
-        made.update(np.ascontiguousarray(data[name].values).tobytes())
+def states_tree(snapshots: Sequence[Snapshot]) -> xr.DataTree:
+    """Agents' states as plain arrays: the leaves of their trees, a group a round."""
+    groups = {}
+    for snapshot in snapshots:
+        leaves = (np.asarray(leaf) for leaf in jax.tree.leaves(snapshot.states))
+        named = {
+            f"leaf_{i}": (("run", *(f"leaf_{i}_dim_{j}" for j in range(leaf.ndim - 1))), leaf)
+            for i, leaf in enumerate(leaves)
+        }
+        groups[f"round_{snapshot.round}"] = xr.Dataset(named, attrs={"round": snapshot.round})
+    return xr.DataTree.from_dict(groups)
+
+
+def snapshots(tree: xr.DataTree, structure: Any) -> list[Snapshot]:
+    """The states back in their trees."""
+    found = []
+    for group in tree.children.values():
+        leaves = [group[f"leaf_{i}"].values for i in range(len(group.data_vars))]
+        found.append(Snapshot(int(group.attrs["round"]), jax.tree.unflatten(structure, leaves)))
+    return sorted(found, key=lambda snapshot: snapshot.round)
+
+
+def values(tree: xr.DataTree, name: str) -> np.ndarray:
+    """A variable of a tree's root as a plain array."""
+    return np.asarray(tree.dataset[name].values)
+
+
+def digest(tree: xr.DataTree) -> str:
+    """A digest of the values and settings of a tree."""
+    made = hashlib.sha256(str(tree.attrs.get("settings")).encode())
+    for group in sorted(tree.subtree, key=lambda node: node.path):
+        for name in sorted(map(str, group.data_vars)):
+            made.update(f"{group.path}/{name}".encode())
+            made.update(np.ascontiguousarray(group[name].values).tobytes())
     return made.hexdigest()
 
 
-def read_cell(path: Path) -> xr.Dataset:
-    """A cell from its file. Raises DamagedError where the file is not what was written."""
+def read_tree(path: Path) -> xr.DataTree:
+    """A stored tree. Raises DamagedError where the file is not what was written."""
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as opened:
-            data = opened.load()
+        with xr.open_datatree(path, engine="h5netcdf") as opened:
+            tree = opened.load()
     except Exception as error:  # a broken file can fail in any way, all of which mean the same
         raise DamagedError(f"{path} cannot be read ({error})") from None
-    if data.attrs.get("digest") != digest(data):
+    if tree.attrs.get("digest") != digest(tree):
         raise DamagedError(f"{path} is not what was written")
-    return data
+    return tree
 
 
-def write_dataset(path: Path, tree: xr.DataTree) -> None:
+def write_tree(path: Path, tree: xr.DataTree) -> None:
     """Writes a tree as netCDF in one step."""
     encoding = {
         group.path: {

@@ -10,14 +10,26 @@ import xarray as xr
 
 from experiments.cells import Cell, varied
 from experiments.statistics import paired_difference, standard_error
+from experiments.store import values
 
 NAMES = ("environment", "agent", "posterior", "sampler")
 REFERENCE = "exact"
+QUALITY = (
+    "tv",
+    "tv_floor",
+    "sliced_wasserstein",
+    "mean_error",
+    "spread",
+    "nested_rhat",
+    "rhat",
+    "ess_per_gradient",
+    "unique",
+)
 
 type Row = dict[str, Any]
 
 
-def summarise(cells: Sequence[Cell], data: Mapping[str, xr.Dataset], status: Mapping[str, str]) -> list[Row]:
+def summarise(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], status: Mapping[str, str]) -> list[Row]:
     """The rows of a study, in the order of its cells."""
     extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed", "reward")]
     references = {
@@ -30,8 +42,8 @@ def summarise(cells: Sequence[Cell], data: Mapping[str, xr.Dataset], status: Map
 
 def _row(
     cell: Cell,
-    data: xr.Dataset | None,
-    references: Mapping[str, xr.Dataset],
+    data: xr.DataTree | None,
+    references: Mapping[str, xr.DataTree],
     extra: Sequence[str],
     status: Mapping[str, str],
 ) -> Row:
@@ -52,24 +64,31 @@ def _row(
         gap = paired_difference(final, final_regret(reference))
         row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
     row |= {
-        "acceptance": _mean(data["acceptance"].values),
-        "divergences": int(data["diverged"].values.sum()),
-        "restored": int(data["restored"].values.sum()),
-        "gradients_per_round": float(data["gradients"].values.mean()),
+        "acceptance": _mean(values(data, "acceptance")),
+        "divergences": int(values(data, "diverged").sum()),
+        "restored": int(values(data, "restored").sum()),
+        "gradients_per_round": float(values(data, "gradients").mean()),
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }
+    if "diagnostics" in data.children:
+        row |= {name: _median(values(data.children["diagnostics"], name)) for name in QUALITY}
     return row
 
 
-def final_regret(data: xr.Dataset) -> np.ndarray:
+def final_regret(data: xr.DataTree) -> np.ndarray:
     """Each run's regret at the end."""
-    return np.asarray(data["regret"].values.sum(axis=1))
+    return np.asarray(values(data, "regret").sum(axis=1))
 
 
-def _mean(values: np.ndarray) -> float:
-    known = values[np.isfinite(values)]
+def _mean(found: np.ndarray) -> float:
+    known = found[np.isfinite(found)]
     return float(known.mean()) if known.size else float("nan")
+
+
+def _median(found: np.ndarray) -> float:
+    known = found[~np.isnan(found)]
+    return float(np.median(known)) if known.size else float("nan")
 
 
 def columns(rows: Sequence[Row]) -> list[str]:

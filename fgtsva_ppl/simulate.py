@@ -144,7 +144,7 @@ def _capacity(rounds: int) -> int:
 @partial(jax.jit, static_argnames=("lanes", "mesh"))
 def _begin(environment: Environment, agent: Agent, keys: Array, *, lanes: int, mesh: Mesh) -> Carry:
     """The runs before their first round."""
-    return _for_each_run(partial(_start, environment, agent), keys, lanes=lanes, mesh=mesh)
+    return for_each_run(partial(_start, environment, agent), keys, lanes=lanes, mesh=mesh)
 
 
 @partial(jax.jit, static_argnames=("capacity", "lanes", "mesh"))
@@ -154,7 +154,7 @@ def _grow(agent: Agent, carry: Carry, *, capacity: int, lanes: int, mesh: Mesh) 
     def one(carry: Carry) -> Carry:
         return carry._replace(agent=agent.grow(carry.agent, capacity))
 
-    return _for_each_run(one, carry, lanes=lanes, mesh=mesh)
+    return for_each_run(one, carry, lanes=lanes, mesh=mesh)
 
 
 @partial(jax.jit, static_argnames=("length", "lanes", "mesh"))
@@ -185,10 +185,10 @@ def _play(
         (carry, kept), record = jax.lax.scan(step, (carry, room), begin + jnp.arange(length))
         return carry, record, kept
 
-    return _for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
+    return for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
 
 
-def _for_each_run(one: Callable[..., Any], *arrays: Any, lanes: int, mesh: Mesh) -> Any:
+def for_each_run(one: Callable[..., Any], *arrays: Any, lanes: int, mesh: Mesh) -> Any:
     """Applies a function of one run to all runs: blocks of `lanes` side by side, one block after the other."""
 
     def blocks(*local: Any) -> Any:
@@ -219,6 +219,12 @@ def _round(
     state = agent.update(state, seen, action, outcome.means[action] + outcome.noise)
     regret = jnp.max(outcome.means) - outcome.means[action]
     return Carry(carry.instance, state), Record(regret, action, effort)
+
+
+def state_structure(environment: Environment, agent: Agent) -> Any:
+    """The tree of an agent's state, for putting stored leaves back into it."""
+    start = jax.eval_shape(partial(_start, environment, agent), jax.random.key(0))
+    return jax.tree.structure(start.agent)
 
 
 def reveal(environment: Environment, key: Array, instance: Any, t: Array) -> tuple[Round, Outcome]:

@@ -1,0 +1,84 @@
+"""Measures the samplers of a study's cells, from what their runs stored: arrays for the tree that ArviZ can read."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+
+from experiments.cells import Cell
+from fgtsva_ppl.agents import Thompson
+from fgtsva_ppl.diagnostics import METRICS, Samples, probe, quality
+from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.simulate import Snapshot
+
+type Groups = dict[str, xr.Dataset]  # path below the cell -> data
+
+
+def diagnose(
+    cell: Cell,
+    snapshots: Sequence[Snapshot],
+    runs: int,
+    progress: Callable[[], None],
+    warn: Callable[[str], None],
+) -> Groups:
+    """Diagnostics of the first `runs` runs at every snapshot, and the first run's chains as ArviZ's groups."""
+    agent = cell.agent
+    assert isinstance(agent, Thompson)
+    groups: Groups = {}
+    rows: list[list[tuple[dict[str, float], np.ndarray, np.ndarray, str]]] = []
+    for snapshot in snapshots:
+        samples = probe(cell.environment, agent, snapshot, runs=runs, seed=cell.seed)
+        rows.append([quality(_run(samples, i)) for i in range(runs)])
+        groups |= _chains(cell, agent, snapshot.round, _run(samples, 0))
+        progress()
+    refused = sorted({why for row in rows for *_, why in row if why})
+    if refused:
+        number = sum(bool(why) for row in rows for *_, why in row)
+        warn(f"{cell.name}: no reference for {number} of {runs * len(rows)} probed rounds: {refused[0]}")
+    groups["diagnostics"] = _metrics(rows, [snapshot.round for snapshot in snapshots])
+    return groups
+
+
+def _run(samples: Samples, index: int) -> Samples:
+    return jax.tree.map(lambda x: x[index], samples)
+
+
+def _metrics(rows: Sequence[Sequence[Any]], rounds: Sequence[int]) -> xr.Dataset:
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]] = {
+        name: (
+            ("probed_run", "probe"),
+            np.array([[found[0][name] for found in row] for row in rows]).T,
+            {"what": what},
+        )
+        for name, what in METRICS.items()
+    }
+    for name, index in (("action_probability", 1), ("action_probability_exact", 2)):
+        values = np.array([[found[index] for found in row] for row in rows]).swapaxes(0, 1)
+        variables[name] = (("probed_run", "probe", "arm"), values, {})
+    return xr.Dataset(variables, {"probe": list(rounds)})
+
+
+def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Groups:
+    """The chains of one run under the parameters' own names, as `arviz.plot_trace` and its kin take them."""
+    model = latent(agent.reward, cell.environment.shape.dim)
+    sites = jax.vmap(jax.vmap(model.constrain))(samples.chains.position)
+    posterior = {
+        name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(values.ndim - 2))), np.asarray(values))
+        for name, values in sites.items()
+    }
+    stats = {
+        "acceptance_rate": (("chain", "draw"), np.asarray(samples.chains.acceptance)),
+        "diverging": (("chain", "draw"), np.asarray(samples.chains.diverged).astype(bool)),
+        "gradients": (("chain", "draw"), np.asarray(samples.chains.gradients)),
+    }
+    coords = {
+        "chain": np.arange(samples.chains.acceptance.shape[0]),
+        "draw": np.arange(samples.chains.acceptance.shape[1]),
+    }
+    path = f"round_{round_}"
+    return {
+        f"{path}/posterior": xr.Dataset(posterior, coords),
+        f"{path}/sample_stats": xr.Dataset(stats, coords),
+    }

@@ -1,0 +1,154 @@
+"""A round looked into afterwards: the sampler run again and again from the state that the run had before it.
+
+Nothing here touches the run itself. What a run met in a round follows from its key; what its agent knew was kept.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh
+
+from fgtsva_ppl.agents import Thompson, ThompsonState
+from fgtsva_ppl.protocols import Environment, Round
+from fgtsva_ppl.simulate import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from samplers import NUTS, Draw, Target
+
+DIAGNOSIS = 3  # stream of a run's randomness, beside those of the loop
+REFERENCE_CHAINS, REFERENCE_DRAWS = 4, 1000  # where there is no oracle
+
+
+class Effort(NamedTuple):
+    """How much is drawn for a diagnosis."""
+
+    replicas: int = 512  # of the round's own draw, from its own warm start
+    reference: int = 2048  # exact draws
+    superchains: int = 8  # starting points for nested R-hat, with `replicas / superchains` chains each
+    chains: int = 4  # for mixing
+    draws: int = 250  # of each chain
+
+
+class Samples(NamedTuple):
+    """What was drawn for one round of one run (or, with a leading axis, of several)."""
+
+    replicas: Draw  # (replicas,)
+    actions: Array  # (replicas,)
+    reference: (
+        Array  # (reference, size), or (chains, draws, size) where it is a chain that must pass the gate
+    )
+    reference_actions: Array
+    reference_diverged: Array
+    nested: Array  # (superchains, chains each, size)
+    chains: Draw  # (chains, draws)
+    best: Array  # the arm that is best in truth
+    arms: Array  # number of arms, as a mask of ones
+
+
+def probe(
+    environment: Environment,
+    agent: Thompson,
+    snapshot: Snapshot,
+    *,
+    runs: int,
+    seed: int,
+    effort: Effort | None = None,
+) -> Samples:
+    """Draws everything that the diagnostics of a round need, for the first `runs` runs of a simulation."""
+    mesh = Mesh(np.array(jax.devices()), ("runs",))
+    padded = -(-runs // mesh.size) * mesh.size
+    chosen = np.minimum(np.arange(padded), runs - 1)
+    states = jax.tree.map(lambda x: x[chosen], snapshot.states)
+    keys, t = run_keys(seed, chosen), jnp.asarray(snapshot.round - 1)
+    seen, means = _revealed(environment, keys, t)
+    drawn = _probe(agent, keys, states, seen, means, t, effort=effort or Effort(), mesh=mesh)
+    return jax.tree.map(lambda x: np.asarray(x)[:runs], drawn)
+
+
+@jax.jit
+def _revealed(environment: Environment, keys: Array, t: Array) -> tuple[Round, Array]:
+    """What the runs met in a round. Apart, so that the costly program does not depend on the environment."""
+
+    def one(key: Array) -> tuple[Round, Array]:
+        instance = environment.start(jax.random.fold_in(key, ENVIRONMENT))
+        seen, outcome = reveal(environment, key, instance, t)
+        return seen, outcome.means
+
+    return jax.vmap(one)(keys)
+
+
+@partial(jax.jit, static_argnames=("effort", "mesh"))
+def _probe(
+    agent: Thompson,
+    keys: Array,
+    states: Any,
+    seen: Round,
+    means: Array,
+    t: Array,
+    *,
+    effort: Effort,
+    mesh: Mesh,
+) -> Samples:
+    one = partial(_one, agent, effort, t)
+    return for_each_run(one, keys, states, seen, means, lanes=1, mesh=mesh)
+
+
+def _one(
+    agent: Thompson, effort: Effort, t: Array, key: Array, state: ThompsonState, seen: Round, means: Array
+) -> Samples:
+    target = agent.target(state, seen)
+    own = jax.random.fold_in(jax.random.fold_in(key, DIAGNOSIS), t)
+    as_used, truth, spread, mixing = jax.random.split(own, 4)
+
+    def sample(key: Array, start: Array) -> Draw:
+        return agent.sampler.sample(key, target, state.sampler._replace(position=start))[1]
+
+    def trace(key: Array, start: Array) -> Draw:
+        return agent.sampler.trace(key, target, state.sampler._replace(position=start), effort.draws)
+
+    many = _one_by_one if agent.scalar else jax.vmap
+    warm = jnp.broadcast_to(state.sampler.position, (effort.replicas, state.sampler.position.size))
+    replicas = many(sample)(jax.random.split(as_used, effort.replicas), warm)
+    reference, diverged = _reference(truth, target, state, effort)
+    flat = reference.reshape(-1, reference.shape[-1])
+    centre = jnp.mean(flat, axis=0)
+    starts = centre + 2 * (flat[:: flat.shape[0] // effort.superchains][: effort.superchains] - centre)
+    each = effort.replicas // effort.superchains
+    nested = many(sample)(
+        jax.random.split(spread, each * effort.superchains), jnp.repeat(starts, each, axis=0)
+    )
+    chains = many(trace)(jax.random.split(mixing, effort.chains), starts[: effort.chains])
+    best = jax.vmap(lambda position: agent.best(position, seen))
+    return Samples(
+        replicas,
+        best(replicas.position),
+        reference,
+        best(flat),
+        diverged,
+        nested.position.reshape(effort.superchains, each, -1),
+        chains,
+        jnp.argmax(means),
+        jnp.ones(means.shape),
+    )
+
+
+def _one_by_one(function: Any) -> Any:
+    return lambda *arrays: jax.lax.map(lambda row: function(*row), arrays)
+
+
+def _reference(key: Array, target: Target, state: ThompsonState, effort: Effort) -> tuple[Array, Array]:
+    """Exact draws, or where there are none long NUTS chains that have to pass a gate."""
+    if target.exact is not None:
+        return jax.vmap(target.exact)(jax.random.split(key, effort.reference)), jnp.zeros((), int)
+    nuts = NUTS()
+    start = nuts.init(key, lambda _: state.sampler.position)
+    thin = 3
+
+    def chain(key: Array) -> tuple[Array, Array]:
+        draws = nuts.trace(key, target, start, REFERENCE_DRAWS * thin + REFERENCE_DRAWS)
+        return draws.position[REFERENCE_DRAWS::thin], jnp.sum(draws.diverged[REFERENCE_DRAWS:])
+
+    positions, diverged = jax.lax.map(chain, jax.random.split(key, REFERENCE_CHAINS))
+    return positions, jnp.sum(diverged)
