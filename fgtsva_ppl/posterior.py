@@ -19,7 +19,8 @@ from fgtsva_ppl import oracle
 from fgtsva_ppl.history import History, Rows, Sums
 from fgtsva_ppl.minibatch import minibatch_gradient
 from fgtsva_ppl.protocols import Round, Shape
-from fgtsva_ppl.rewards.program import Latent, RewardFunction
+from fgtsva_ppl.rewards.finite import FiniteProgram
+from fgtsva_ppl.rewards.program import Latent, LinearFunction, Program, RewardFunction
 from samplers.registry import Registry
 from samplers.settings import InputError, choice, number, settings
 from samplers.target import Gaussian, Target
@@ -143,6 +144,23 @@ class Posterior(ABC):
             gaussian,
             minibatch_gradient=batches,
         )
+
+    def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
+        """Exact draws from a finite class: the posterior is a softmax over its members."""
+        if not isinstance(program, FiniteProgram):
+            return None
+        functions = jnp.asarray(program.table)
+
+        def weight(coefficients: Array) -> Array:
+            function = LinearFunction(coefficients)
+            return self.bonus(function, history, seen) - history.data.loss(function)
+
+        def draw(key: Array) -> Array:
+            which, where = jax.random.split(key)
+            member = jax.random.categorical(which, jax.vmap(weight)(functions))
+            return program.positions(jax.random.uniform(where))[member]
+
+        return draw
 
 
 def _exact(gaussian: Gaussian, actions: Array, lam: Array) -> Callable[[Array], Array]:

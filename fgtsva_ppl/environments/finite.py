@@ -1,0 +1,59 @@
+"""A bandit whose truth is a member of a finite class, under the conditions of the paper's theorem."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.environments.linear import Instance, LinearEnvironment
+from fgtsva_ppl.environments.noise import Noise, SparseNoise
+from fgtsva_ppl.protocols import Shape
+from fgtsva_ppl.rewards.finite import table
+from samplers.settings import integer, number, settings, switch
+
+
+@settings
+class FiniteClass(LinearEnvironment):
+    """One-hot arms with mean rewards in [0, 1]; f* is drawn from the class of reward `finite` for each run.
+
+    With `subgaussian`, as is the default here, noise is N(0, sigma^2/4), so that its log-mgf is sigma^2 l^2/8
+    (assumption:subgaussian_noise): all that the theorem asks for holds.
+    """
+
+    arms: int = integer(default=8, least=1, doc="arms K")
+    members: int = integer(default=8, least=2, doc="number of functions |F|; the reward's must be the same")
+    table_seed: int = integer(default=0, doc="which table of mean rewards; the reward's must be the same")
+    p: float = number(default=0.1, least=0, most=1, doc="probability that a round is noisy")
+    scale: float = number(default=1.0, least=0, doc="sigma of a noisy round")
+    subgaussian: bool = switch(
+        default=True,
+        doc="sigma_t is the theory's sub-Gaussian norm: noise variance sigma_t^2/4, not sigma_t^2",
+    )
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """One feature per arm."""
+        return self.arms
+
+    @property
+    def shape(self) -> Shape:
+        """Linear in one-hot features, as any function of the arm is."""
+        return Shape(self.arms, self.arms, fixed_actions=True, linear=True)
+
+    @property
+    def noise(self) -> Noise:
+        """Bernoulli variance."""
+        return SparseNoise(self.p, self.scale)
+
+    def start(self, key: Array) -> Instance:
+        """Draws the true member."""
+        functions = jnp.asarray(table(self.members, self.arms, self.table_seed))
+        truth = jax.random.randint(key, (), 0, self.members)
+        return Instance(functions[truth], self.fixed(key))
+
+    def fixed(self, key: Array) -> Array:
+        """One-hot."""
+        return jnp.eye(self.arms)
+
+    def fresh(self, key: Array) -> Array:
+        """Not called: the set is fixed."""
+        raise NotImplementedError
