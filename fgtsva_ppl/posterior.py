@@ -142,7 +142,8 @@ class Posterior(ABC):
             logdensity,
             lambda position: curvature(model, history.data, position),
             gaussian,
-            minibatch_gradient=batches,
+            self._member(model.program, history, seen),
+            batches,
         )
 
     def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
