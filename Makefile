@@ -20,6 +20,7 @@ demo: $(READY) ## run the main experiment and say where its report is
 	$(VENV)/bin/fgtsva run
 
 test: lint types ## lint, types, then the tests
+	@.ci/browser
 	$(PY) -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(READY) ## ruff: rules and format

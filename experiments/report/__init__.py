@@ -1,0 +1,5 @@
+"""`report.html`: a study's answer, tables, figures and rounds in one file, made from its output folder alone."""
+
+from experiments.report.page import write
+
+__all__ = ["write"]

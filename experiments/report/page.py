@@ -1,0 +1,153 @@
+"""Puts the page together from its parts."""
+
+import base64
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from experiments.cells import by_panel, labels_of
+from experiments.figures import draw
+from experiments.report import figures, tables
+from experiments.report.markup import Markup, data_block, join, tag
+from experiments.report.reading import answer
+from experiments.report.rounds import rounds
+from experiments.report.stored import Stored, read
+from experiments.store import MARK, write_atomically
+from experiments.style import COLOURS, look
+from fgtsva_ppl.diagnostics import METRICS
+from samplers.settings import InputError
+
+HERE = Path(__file__).parent
+
+
+def write(folder: Path) -> Path:
+    """Writes `report.html` into an output folder, from what is stored there. Raises InputError if it is not one."""
+    stored = read(folder)
+    path = folder / "report.html"
+    try:
+        drawn = _figures(stored)
+        write_atomically(path, page(stored, drawn).encode())
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
+    return path
+
+
+def _figures(stored: Stored) -> list[Path]:
+    """The stored figures; drawn again where there are none."""
+    folder = stored.path / "figures"
+    if not any(folder.glob("*.svg")):
+        folder.mkdir(exist_ok=True)
+        draw(folder, stored.cells, stored.data())
+    return sorted(folder.glob("*.svg"))
+
+
+def page(stored: Stored, drawn: list[Path]) -> str:
+    """The page as text."""
+    labels = labels_of(stored.cells)
+    panels = {cell.id: panel for panel, cells in by_panel(stored.cells).items() for cell in cells}
+    view, data = _rounds(stored, labels, panels)
+    sections = {
+        "answer": ("Answer", _answer(stored, labels, panels)),
+        "failed": ("Cells that failed", _failed(stored, labels, panels)),
+        "results": ("Results", tables.summary_table(stored.rows) if stored.rows else None),
+        "quality": (
+            "Sampler quality",
+            tables.quality_table(stored.rows, [stored.probes.get(cell.id) for cell in stored.cells]),
+        ),
+        "figures": ("Figures", join(map(_figure, range(len(drawn)), drawn)) if drawn else None),
+        "rounds": ("A round, looked into", view),
+        "settings": ("Settings and versions", _settings(stored)),
+    }
+    there = {key: (title, body) for key, (title, body) in sections.items() if body is not None}
+    script = asset("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    values: dict[str, str] = {
+        "version": str(stored.config[MARK]),
+        "study": str(stored.config.get("study", "")),
+        "title": str(stored.config.get("title", "")),
+        "question": str(stored.config.get("question", "")),
+    }
+    return Template(asset("page.html")).substitute(
+        {key: join([value]) for key, value in values.items()},
+        navigation=join(tag("a", title, href=f"#{key}") for key, (title, _) in there.items()),
+        sections=join(
+            (
+                tag("section", tag("h2", title), body, id=key, class_=key)
+                for key, (title, body) in there.items()
+            ),
+            "\n",
+        ),
+        data=data,
+        style=asset("report.css").strip(),
+        script=script,
+        script_hash=f"sha256-{digest}",
+    )
+
+
+@lru_cache(maxsize=8)
+def asset(name: str) -> str:
+    """A file that lies beside this one."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup:
+    said = stored.reading or answer(
+        stored.rows, [labels[cell.id] for cell in stored.cells], [panels[cell.id] for cell in stored.cells]
+    )
+    return join(tag("p", sentence) for sentence in said)
+
+
+def _failed(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup | None:
+    told = [
+        tag("li", tag("strong", f"{labels[cell.id]} on {panels[cell.id]}"), ": ", str(row.get("status")))
+        for cell, row in zip(stored.cells, stored.rows, strict=True)
+        if row.get("status", "done") != "done"
+    ]
+    return tag("ul", *told) if told else None
+
+
+def _figure(index: int, path: Path) -> Markup:
+    name = path.stem.replace("_", " ")
+    shown = tag(
+        "div",
+        figures.inline(path, f"f{index}-"),
+        class_="card scroll",
+        tabindex=0,
+        role="region",
+        aria_label=f"Figure: {name}",
+    )
+    return tag("figure", shown, tag("figcaption", f"{name.capitalize()} (figures/{path.name})"))
+
+
+def _rounds(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> tuple[Markup | None, Markup]:
+    """The view of a single round, and its data."""
+    known = [cell for cell in stored.cells if cell.id in stored.probes]
+    names = [
+        {
+            "label": labels[cell.id],
+            "panel": panels[cell.id],
+            "colour": look(str(cell.flat.get("sampler", "")), tuple(labels.values()))["color"],
+        }
+        for cell in known
+    ]
+    cells = rounds(names, [stored.probes[cell.id] for cell in known])
+    if not cells:
+        return None, Markup()
+    headings = [[key, tables.SHORT.get(key, key.replace("_", " "))] for key in METRICS]
+    data: dict[str, Any] = {"cells": cells, "metrics": headings, "colours": COLOURS[:4]}
+    return Markup(asset("rounds.html")), data_block("rounds-data", data)
+
+
+def _settings(stored: Stored) -> Markup:
+    versions = stored.config.get("versions")
+    listed = {
+        "fgtsva": stored.config[MARK],
+        "code": stored.config.get("code", "unknown"),
+        "precision": stored.config.get("precision", "unknown"),
+        **(versions if isinstance(versions, dict) else {}),
+    }
+    told = tag("dl", *(join([tag("dt", str(key)), tag("dd", str(value))]) for key, value in listed.items()))
+    config = tag("pre", stored.config_text, tabindex=0, role="region", aria_label="config.yaml")
+    return join([told, tag("details", tag("summary", "All settings (config.yaml)"), config)])

@@ -1,0 +1,111 @@
+"""The answer in a few sentences, from the rows of the summary."""
+
+from collections.abc import Sequence
+
+from experiments.statistics import Interval
+from experiments.summary import REFERENCE, Row
+
+NAMED = 6  # cells in a sentence; more are counted
+
+
+def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) -> list[str]:
+    """What the numbers say, a sentence for each panel (an environment) after one for all of them.
+
+    `labels` and `panels` name the rows.
+    """
+    done = [index for index, row in enumerate(rows) if "final_regret_mean" in row]
+    gaps = {index: gap for index in done if (gap := _gap(rows[index])) is not None}
+    if not done:
+        return ["No cell was finished, so nothing can be said."]
+    if not gaps:
+        return _without_reference(rows, labels, panels, done)
+    if all(gap.low != gap.low for gap in gaps.values()):
+        return [
+            "There is one run per cell: gaps to exact draws have no interval, and nothing can be said of them."
+        ]
+    said = [_overall(list(gaps.values()))]
+    for panel in dict.fromkeys(panels[index] for index in gaps):
+        inside = {labels[index]: gap for index, gap in gaps.items() if panels[index] == panel}
+        references = [
+            rows[index]["final_regret_mean"]
+            for index in done
+            if panels[index] == panel and rows[index].get("sampler") == REFERENCE
+        ]
+        said.append(_panel(panel, inside, references[0] if len(references) == 1 else None))
+    return said
+
+
+def _gap(row: Row) -> Interval | None:
+    if "regret_gap" not in row:
+        return None
+    unknown = float("nan")
+    low, high = row.get("regret_gap_low", unknown), row.get("regret_gap_high", unknown)
+    return Interval(row["regret_gap"], low, high)
+
+
+def _overall(gaps: Sequence[Interval]) -> str:
+    counts = {
+        "cannot be told from exact draws": sum(gap.holds_zero for gap in gaps),
+        "had more regret": sum(gap.low > 0 for gap in gaps),
+        "had less regret": sum(gap.high < 0 for gap in gaps),
+    }
+    told = _listed([f"{count} {what}" for what, count in counts.items() if count])
+    cells = "cell" if len(gaps) == 1 else "cells"
+    return f"Of {len(gaps)} {cells} with an exact reference, {told} (by the 95% interval of the paired regret gap)."
+
+
+def _panel(panel: str, gaps: dict[str, Interval], reference: float | None) -> str:
+    ordered = dict(sorted(gaps.items(), key=lambda item: item[1].value))
+    against = "exact draws" if reference is None else f"exact draws (regret {reference:.4g})"
+    groups = (
+        (f"more regret than {against}", [name for name in ordered if gaps[name].low > 0]),
+        (f"less regret than {against}", [name for name in ordered if gaps[name].high < 0]),
+        (f"no difference from {against} found", [name for name in ordered if gaps[name].holds_zero]),
+    )
+    told = [f"{what}: {_cells(names, gaps)}" for what, names in groups if names]
+    return f"On {panel}: " + "; ".join(told) + "."
+
+
+def _cells(names: Sequence[str], gaps: dict[str, Interval]) -> str:
+    told = [f"{name} {interval(gaps[name])}" for name in names[:NAMED]]
+    return _listed([*told, f"{len(names) - NAMED} more"] if len(names) > NAMED else told)
+
+
+def interval(gap: Interval) -> str:
+    """An estimate with its interval, signs shown."""
+    return f"{_signed(gap.value)} [{_signed(gap.low)}, {_signed(gap.high)}]"
+
+
+def _signed(value: float) -> str:
+    if value != value:
+        return "–"
+    return (f"{value:+.3g}" if abs(value) < 999.5 else f"{value:+.0f}").replace("-", "−")
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
+
+
+def _without_reference(
+    rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str], done: Sequence[int]
+) -> list[str]:
+    """Without exact draws to compare with, who had least and most."""
+    said = []
+    for panel in dict.fromkeys(panels[index] for index in done):
+        regret = {
+            labels[index]: (rows[index]["final_regret_mean"], rows[index].get("final_regret_se"))
+            for index in done
+            if panels[index] == panel
+        }
+        ordered = sorted(regret, key=lambda name: regret[name][0])
+        told = f"On {panel}: {ordered[0]} has a final regret of {_with_error(*regret[ordered[0]])}"
+        if len(ordered) > 1:
+            told += (
+                f", the least of {len(ordered)}; {ordered[-1]} the most, {_with_error(*regret[ordered[-1]])}"
+            )
+        said.append(told + ".")
+    return said
+
+
+def _with_error(mean: float, error: float | None) -> str:
+    return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"

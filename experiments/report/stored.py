@@ -1,0 +1,199 @@
+"""What a study left on disk, as the report needs it: no registry and no simulation, and nothing is executed."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import h5py
+import xarray as xr
+from omegaconf import OmegaConf
+
+from experiments.cells import Cell
+from experiments.store import MARK
+from experiments.summary import Row
+from samplers.settings import InputError
+
+ROUND = re.compile(r"round_(\d+)")
+BARE = b"This is a netCDF dimension but not a netCDF variable"
+
+
+@dataclass(frozen=True)
+class StoredCell(Cell):
+    """A cell as it was run, whatever the code and its registries say today."""
+
+    key: str
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The stored settings."""
+        return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+
+    @cached_property
+    def id(self) -> str:
+        """The stored name."""
+        return self.key
+
+
+@dataclass(frozen=True)
+class Probes:
+    """What is known of a cell's sampler at its probe rounds."""
+
+    diagnostics: xr.Dataset | None = None  # (run, probe), action probabilities (run, probe, arm)
+    chains: Mapping[int, xr.Dataset] = field(default_factory=dict)  # round -> (chain, draw, ...)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An output folder, read."""
+
+    path: Path
+    config: Mapping[str, Any]
+    config_text: str
+    attributes: Mapping[str, Any]  # of results.nc
+    cells: tuple[StoredCell, ...]
+    rows: list[Row]  # of summary.csv, one for each cell
+    probes: Mapping[str, Probes]  # by cell, where there are any
+
+    @cached_property
+    def reading(self) -> list[str]:
+        """The study's own reading of its numbers, if it brought one."""
+        try:
+            found = json.loads(str(self.attributes.get("reading", "[]")))
+        except ValueError:
+            found = None
+        return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
+    def data(self) -> dict[str, xr.DataTree]:
+        """The runs themselves, which only figures need."""
+        with _opened(self.path / "results.nc") as file:
+            groups = file.get("cells", {})
+            return {
+                cell.id: xr.DataTree(_dataset(groups[cell.id])) for cell in self.cells if cell.id in groups
+            }
+
+
+def read(path: Path) -> Stored:
+    """Reads an output folder. Raises InputError where it is not one, or not whole."""
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder; give the output folder of a run")
+    text = _text(path / "config.yaml")
+    config = _config(path, text)
+    cells = _cells(path, config)
+    rows = _rows(path / "summary.csv")
+    if len(rows) != len(cells):
+        raise InputError(f"{path / 'summary.csv'} has {len(rows)} rows for {len(cells)} cells; run again")
+    attributes, probes = _results(path / "results.nc")
+    return Stored(path, config, text, attributes, cells, rows, probes)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{path.parent} has no {path.name}: not the output folder of a finished run"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({_line(error)})") from None
+
+
+def _config(path: Path, text: str) -> dict[str, Any]:
+    try:
+        config = OmegaConf.to_container(OmegaConf.create(text))
+    except Exception:  # whatever it is, it is not ours
+        config = None
+    if not isinstance(config, dict) or MARK not in config or not isinstance(config.get("cells"), dict):
+        raise InputError(f"{path / 'config.yaml'} was not written by fgtsva")
+    return {str(key): value for key, value in config.items()}
+
+
+def _cells(path: Path, config: Mapping[str, Any]) -> tuple[StoredCell, ...]:
+    try:
+        return tuple(_cell(str(key), settings) for key, settings in config["cells"].items())
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise InputError(f"{path / 'config.yaml'} has cells that cannot be read") from None
+
+
+def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
+    parts = {group: part for group, part in settings.items() if isinstance(part, dict)}
+    numbers = {name: int(settings[name]) for name in ("rounds", "runs", "seed")}
+    if not {"environment", "agent"} <= {group for group, part in parts.items() if "name" in part}:
+        raise ValueError("not a cell")
+    return StoredCell(parts, **numbers, key=key)
+
+
+def _rows(path: Path) -> list[Row]:
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""))
+    return [
+        {key: _value(text) for key, text in row.items() if key is not None and text not in (None, "")}
+        for row in reader
+    ]
+
+
+def _value(text: str) -> str | int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _results(path: Path) -> tuple[dict[str, Any], dict[str, Probes]]:
+    with _opened(path) as file:
+        attributes = {str(key): value for key, value in file.attrs.items()}
+        return attributes, {key: _probes(group) for key, group in file.get("cells", {}).items()}
+
+
+def _probes(group: h5py.Group) -> Probes:
+    chains = {
+        int(matched[1]): _dataset(inner["posterior"])
+        for name, inner in group.items()
+        if (matched := ROUND.fullmatch(name)) and "posterior" in inner
+    }
+    diagnostics = _dataset(group["diagnostics"]) if "diagnostics" in group else None
+    return Probes(diagnostics, dict(sorted(chains.items())))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[h5py.File]:
+    """Our netCDF file as HDF5: of hundreds of groups only some are read, which xarray cannot do without opening all."""
+    if not path.is_file():
+        raise InputError(f"{path.parent} has no {path.name}: not the output folder of a finished run")
+    try:
+        with h5py.File(path) as file:
+            if MARK not in file.attrs:
+                raise InputError(f"{path} was not written by fgtsva")
+            yield file
+    except InputError:
+        raise
+    except Exception as error:  # a broken file can fail in any way, all of which mean the same
+        raise InputError(f"{path} cannot be read ({_line(error)})") from None
+
+
+def _dataset(group: h5py.Group) -> xr.Dataset:
+    """The variables of a group; one that is named after its dimension is a coordinate."""
+    return xr.Dataset(
+        {
+            name: (_dimensions(name, item), item[()])
+            for name, item in group.items()
+            if isinstance(item, h5py.Dataset) and not bytes(item.attrs.get("NAME", b"")).startswith(BARE)
+        }
+    )
+
+
+def _dimensions(name: str, item: h5py.Dataset) -> tuple[str, ...]:
+    if item.is_scale:
+        return (name,)
+    return tuple(scales[0].name.rpartition("/")[2] for scales in item.dims)
+
+
+def _line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

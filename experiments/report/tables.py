@@ -1,0 +1,211 @@
+"""Tables that sort: the summary's rows, and the diagnostics' medians."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.report.markup import Markup, join, tag
+from experiments.report.reading import interval
+from experiments.report.stored import Probes
+from experiments.statistics import Interval
+from experiments.summary import NAMES, Row
+from fgtsva_ppl.diagnostics import METRICS
+
+FIXED = (*NAMES, "runs", "rounds", "seed")
+HEADINGS = {
+    "final_regret_median": "median regret",
+    "gradients_per_round": "gradients / round",
+    "compile_seconds": "compiling, s",
+    "seconds": "computing, s",
+}
+SHORT = {
+    "tv": "action TV",
+    "tv_floor": "TV floor",
+    "best_arm": "best arm",
+    "best_arm_exact": "best arm, exact",
+    "sliced_wasserstein": "sliced W1",
+    "mean_error": "mean error",
+    "covariance_error": "cov. error",
+    "nested_rhat": "nested R-hat",
+    "rhat": "R-hat",
+    "ess_bulk": "bulk ESS",
+    "ess_tail": "tail ESS",
+    "mcse": "MCSE",
+    "ebfmi": "E-BFMI",
+    "ess_per_gradient": "ESS / gradient",
+    "unique": "moved",
+}
+
+
+class Field(NamedTuple):
+    """A table's cell: what is shown, and what it sorts by (None: it is missing, and comes last)."""
+
+    text: str
+    key: float | str | None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it sorts as a number."""
+        return not isinstance(self.key, str)
+
+
+class Column(NamedTuple):
+    """A heading and how a row's field is made."""
+
+    heading: str
+    field: Callable[[Row], Field]
+
+
+def table(caption: str, columns: Sequence[Column], rows: Sequence[Row]) -> Markup:
+    """A table whose headings sort it; the first column names the row. It scrolls inside its own box."""
+    fields = [[column.field(row) for column in columns] for row in rows]
+    numeric = [all(field.numeric for field in column) for column in zip(*fields, strict=True)]
+    head = [
+        tag(
+            "th",
+            tag("button", column.heading, type="button"),
+            scope="col",
+            aria_sort="none",
+            class_="number" if right else None,
+        )
+        for column, right in zip(columns, numeric, strict=True)
+    ]
+    body = [
+        tag("tr", *(_cell(f, n, i) for i, (f, n) in enumerate(zip(row, numeric, strict=True))))
+        for row in fields
+    ]
+    made = tag(
+        "table",
+        tag("caption", caption),
+        tag("thead", tag("tr", *head)),
+        tag("tbody", *body),
+        class_="sortable",
+    )
+    return tag("div", made, class_="scroll", tabindex=0, role="region", aria_label=caption.partition(".")[0])
+
+
+def _cell(field: Field, numeric: bool, index: int) -> Markup:
+    key = str(field.key).replace("inf", "Infinity") if isinstance(field.key, float) else field.key
+    attributes: dict[str, Any] = {"data_key": key, "class_": "number" if numeric else None}
+    if index == 0:
+        return tag("th", field.text, scope="row", **attributes)
+    return tag("td", field.text, **attributes)
+
+
+def shown(value: object) -> str:
+    """A value in a few digits."""
+    if isinstance(value, float):
+        if value != value:
+            return "–"
+        text = (
+            f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}" if abs(value) < 1e6 else f"{value:.2e}"
+        )
+        return text.replace("-", "−").replace("inf", "∞")
+    return "–" if value is None else str(value)
+
+
+def plain(value: Any) -> Field:
+    """A value on its own."""
+    if value is None or value != value:
+        return Field("–", None)
+    return Field(shown(value), str(value) if isinstance(value, bool | str) else float(value))
+
+
+def _of(key: str) -> Callable[[Row], Field]:
+    return lambda row: plain(row.get(key))
+
+
+def _regret(row: Row) -> Field:
+    mean, error = row.get("final_regret_mean"), row.get("final_regret_se")
+    if mean is None:
+        return Field("–", None)
+    return Field(shown(mean) if error is None else f"{shown(mean)} ± {error:.2g}", float(mean))
+
+
+def _gap(row: Row) -> Field:
+    if "regret_gap" not in row:
+        return Field("–", None)
+    unknown = float("nan")
+    gap = Interval(row["regret_gap"], row.get("regret_gap_low", unknown), row.get("regret_gap_high", unknown))
+    return Field(interval(gap), float(gap.value))
+
+
+def _varied(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if len({row.get(key) for row in rows}) > 1]
+
+
+def naming(rows: Sequence[Row]) -> list[Column]:
+    """The columns that tell rows apart: who, where, and the settings that differ."""
+    who = [key for key in _varied(rows, ("agent", "posterior", "sampler")) if key != "sampler"]
+    main = "sampler" if any("sampler" in row for row in rows) else "agent"
+    settings = list(dict.fromkeys(key for row in rows for key in row if "." in key))
+    keys = [
+        main,
+        *(key for key in who if key != main),
+        *_varied(rows, ("environment", "runs", "rounds", "seed")),
+    ]
+    return [Column(key.partition(".")[2] or key, _of(key)) for key in [*keys, *settings]]
+
+
+def summary_table(rows: Sequence[Row]) -> Markup:
+    """Regret, its gap to exact draws, and what was paid for it."""
+    used = {
+        "final_regret_mean",
+        "final_regret_se",
+        "regret_gap",
+        "regret_gap_low",
+        "regret_gap_high",
+        "status",
+    }
+    keys = dict.fromkeys(key for row in rows for key in row)
+    rest = [key for key in keys if key not in (*FIXED, *used) and "." not in key and key not in SHORT]
+    columns = [
+        *naming(rows),
+        Column("regret", _regret),
+        *(Column(HEADINGS.get(key, key.replace("_", " ")), _of(key)) for key in rest),
+    ]
+    if any("regret_gap" in row for row in rows):
+        at = 1 + next((i for i, c in enumerate(columns) if c.heading == "median regret"), len(columns) - 1)
+        columns.insert(at, Column("gap to exact", _gap))
+    constant = [
+        f"{key} {rows[0][key]}" for key in FIXED if key in rows[0] and key not in _varied(rows, FIXED)
+    ]
+    caption = (
+        "Regret and cost. Regret at the end: mean over runs ± standard error. Gap: paired difference to exact draws "
+        "under the same random numbers, with its 95% interval."
+    )
+    return table(caption + (f" All cells: {', '.join(constant)}." if constant else ""), columns, rows)
+
+
+def quality_table(rows: Sequence[Row], probes: Sequence[Probes | None]) -> Markup | None:
+    """Medians of the diagnostics over diagnosed runs and probe rounds; None where nothing was diagnosed."""
+    medians = [_medians(known) for known in probes]
+    chosen = [{**row, "_medians": found} for row, found in zip(rows, medians, strict=True) if found]
+    if not chosen:
+        return None
+    keys = [key for key in METRICS if any(key in row["_medians"] for row in chosen)]
+    columns = [*naming(rows), *(Column(SHORT.get(key, key.replace("_", " ")), _median(key)) for key in keys)]
+    meanings = [
+        join([tag("dt", SHORT.get(key, key.replace("_", " "))), tag("dd", METRICS[key])]) for key in keys
+    ]
+    caption = "Sampler quality. Medians over diagnosed runs and probe rounds."
+    legend = tag("details", tag("summary", "What the columns mean"), tag("dl", *meanings))
+    return join([table(caption, columns, chosen), legend])
+
+
+def _median(key: str) -> Callable[[Row], Field]:
+    return lambda row: plain(row["_medians"].get(key))
+
+
+def _medians(probes: Probes | None) -> Mapping[str, float]:
+    """Of the values that are numbers, infinite ones included."""
+    if probes is None or probes.diagnostics is None:
+        return {}
+    found = {}
+    for name, values in probes.diagnostics.data_vars.items():
+        if str(name) in METRICS and np.issubdtype(values.dtype, np.number):
+            known = values.values[~np.isnan(values.values)]
+            if known.size:
+                found[str(name)] = float(np.median(known))
+    return found
