@@ -204,7 +204,7 @@ SLOPE = 0.85
 def test_regret_is_sublinear(case: str) -> None:
     """R(T) < 2^0.85 R(T/2), by so much that a fair coin would not show it once in a million times."""
     agent, environment = SUBLINEAR[case]
-    result = simulate(environment, agent, rounds=1000, runs=50)
+    result = simulate(environment, agent, rounds=1000, runs=100)
     total = result.cumulative_regret
     gap = total[:, -1] - 2**SLOPE * total[:, 499]
     assert np.mean(gap) + z_bound(1) * standard_error(gap) < 0
