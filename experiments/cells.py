@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,35 @@ def varied(cells: Iterable[Cell]) -> list[str]:
             group, dot, _ = key.partition(".")
             seen.setdefault(key, {}).setdefault(cell.flat[group] if dot else "", set()).add(value)
     return [key for key, members in seen.items() if any(len(values) > 1 for values in members.values())]
+
+
+def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """Cells by environment, with whatever settings of it differ."""
+    keys = [key for key in varied(cells) if key.startswith("environment.")]
+    panels: dict[str, list[Cell]] = {}
+    for cell in cells:
+        settings = [f"{key.partition('.')[2]}={cell.flat[key]:g}" for key in keys if key in cell.flat]
+        panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
+    return panels
+
+
+def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
+    """What tells a cell from the others of its panel."""
+    keys = [key for key in varied(cells) if not key.startswith(("environment", "rounds"))]
+    main = [key for key in keys if key in ("agent", "posterior", "sampler", "reward")] or ["sampler"]
+    fine = [key for key in keys if key not in main]
+    labels = {}
+    for cell in cells:
+        names = [str(cell.flat[key]) for key in main if cell.flat.get(key) is not None] or [
+            cell.flat["agent"]
+        ]
+        settings = [f"{key.rpartition('.')[2]}={_short(cell.flat[key])}" for key in fine if key in cell.flat]
+        labels[cell.id] = " ".join([*names, *settings])
+    return labels
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @lru_cache(maxsize=1)

@@ -89,7 +89,7 @@ def resolve(words: Sequence[str]) -> Study:
     precision = options.get("precision") or "float64"
     if precision not in PRECISIONS:
         raise InputError(f"precision={precision!r} is not one of: {', '.join(PRECISIONS)}")
-    grids = [{key: list(values) for key, values in grid.items()} | said for grid in data["grids"]]
+    grids = [_whole(grid) | said for grid in data["grids"]]
     _check_keys(said, grids)
     diagnostics = _diagnostics(asked, data.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
@@ -107,6 +107,11 @@ def resolve(words: Sequence[str]) -> Study:
         diagnostics,
         data,
     )
+
+
+def _whole(grid: Mapping[str, Any]) -> Grid:
+    """A study's grid as it is written; `all` stands for every member of a group."""
+    return {key: GROUPS[key].names() if values == "all" else list(values) for key, values in grid.items()}
 
 
 def parse(words: Sequence[str]) -> Grid:

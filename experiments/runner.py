@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from experiments.cells import Cell
 from experiments.config import Study
 from experiments.figures import draw
 from experiments.measure import Groups, diagnose
+from experiments.readings import read
 from experiments.store import (
     DamagedError,
     Folder,
@@ -72,11 +74,11 @@ def finish(
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
-    folder.gather(study, data, {})
+    folder.gather(study, data, {"reading": json.dumps(read(study.name, study.cells, data))})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
-    drawn = draw(figures, study.cells, data)
+    drawn = draw(figures, study.cells, data, study.data.get("sweep"))
     report.write(folder.path)
     return Outcome(folder.path, rows, drawn, failed=len(status))
 

@@ -37,7 +37,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def look(name: str, others: tuple[str, ...] = ()) -> dict[str, str]:
+def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     """Colour and line of a sampler, or of anything else among `others`."""
     if name == "exact":
         return {"color": "black", "linestyle": "--"}

@@ -10,8 +10,8 @@ from fgtsva_ppl.history import History, empty, grown
 from fgtsva_ppl.posterior import FGTSVA, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import Linear, Reward, latent
-from samplers import MALA, Sampler, SamplerState, Target
-from samplers.settings import part, settings, structure
+from samplers import MALA, Draw, Sampler, SamplerState, Target
+from samplers.settings import part, settings, structure, switch
 
 
 class ThompsonState(NamedTuple):
@@ -28,6 +28,9 @@ class Thompson:
     reward: Reward = structure(default=Linear())
     posterior: Posterior = part(default=FGTSVA())
     sampler: Sampler = part(default=MALA())
+    warm: bool = switch(
+        default=True, doc="start each round where the last ended; false: at a draw from the prior"
+    )
 
     @property
     def scalar(self) -> bool:
@@ -36,7 +39,7 @@ class Thompson:
 
     def for_horizon(self, rounds: int) -> "Thompson":
         """The same agent with everything that is derived from the horizon filled in."""
-        return Thompson(self.reward, self.posterior.for_horizon(rounds), self.sampler)
+        return Thompson(self.reward, self.posterior.for_horizon(rounds), self.sampler, self.warm)
 
     def start(self, key: Array, shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior."""
@@ -60,7 +63,7 @@ class Thompson:
 
     def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, Effort]:
         """Draws and plays. A sampler that went non-finite is put back to where it last was finite, and counted."""
-        proposed, draw = self.sampler.sample(key, self.target(state, seen), state.sampler)
+        proposed, draw = self.draw(key, state, seen)
         finite = jnp.all(jnp.isfinite(draw.position))
         sampler, position = jax.tree.map(
             lambda new, old: jnp.where(finite, new, old),
@@ -69,6 +72,14 @@ class Thompson:
         )
         effort = Effort(draw.acceptance, draw.diverged, draw.gradients, ~finite)
         return state._replace(sampler=sampler), self.best(position, seen), effort
+
+    def draw(self, key: Array, state: ThompsonState, seen: Round) -> tuple[SamplerState, Draw]:
+        """The draw of a round, from where the last round ended or from the prior."""
+        sampler = state.sampler
+        if not self.warm:
+            key, start_key = jax.random.split(key)
+            sampler = self.sampler.init(start_key, latent(self.reward, seen.actions.shape[-1]).draw)
+        return self.sampler.sample(key, self.target(state, seen), sampler)
 
     def best(self, position: Array, seen: Round) -> Array:
         """The arm that is best under a position; ties go to the lowest index."""

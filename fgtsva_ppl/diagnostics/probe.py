@@ -43,6 +43,7 @@ class Samples(NamedTuple):
     reference_diverged: Array
     nested: Array  # (superchains, chains each, size)
     chains: Draw  # (chains, draws)
+    condition: Array  # largest over smallest eigenvalue of the precision
     best: Array  # the arm that is best in truth
     arms: Array  # number of arms, as a mask of ones
 
@@ -102,6 +103,9 @@ def _one(
     own = jax.random.fold_in(jax.random.fold_in(key, DIAGNOSIS), t)
     as_used, truth, spread, mixing = jax.random.split(own, 4)
 
+    def as_in_the_run(key: Array) -> Draw:
+        return agent.draw(key, state, seen)[1]
+
     def sample(key: Array, start: Array) -> Draw:
         return agent.sampler.sample(key, target, state.sampler._replace(position=start))[1]
 
@@ -109,8 +113,7 @@ def _one(
         return agent.sampler.trace(key, target, state.sampler._replace(position=start), effort.draws)
 
     many = _one_by_one if agent.scalar else jax.vmap
-    warm = jnp.broadcast_to(state.sampler.position, (effort.replicas, state.sampler.position.size))
-    replicas = many(sample)(jax.random.split(as_used, effort.replicas), warm)
+    replicas = many(as_in_the_run)(jax.random.split(as_used, effort.replicas))
     reference, diverged = _reference(truth, target, state, effort)
     flat = reference.reshape(-1, reference.shape[-1])
     centre = jnp.mean(flat, axis=0)
@@ -129,9 +132,17 @@ def _one(
         diverged,
         nested.position.reshape(effort.superchains, each, -1),
         chains,
+        _condition(target, state.sampler.position),
         jnp.argmax(means),
         jnp.ones(means.shape),
     )
+
+
+def _condition(target: Target, position: Array) -> Array:
+    if target.precision is None:
+        return jnp.asarray(jnp.nan)
+    eigenvalues = jnp.linalg.eigvalsh(target.precision(position))
+    return eigenvalues[-1] / eigenvalues[0]
 
 
 def _one_by_one(function: Any) -> Any:

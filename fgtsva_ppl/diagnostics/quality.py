@@ -34,6 +34,7 @@ METRICS = {
     "acceptance": "mean acceptance probability",
     "divergences": "divergent transitions per draw",
     "unique": "share of transitions that moved",
+    "condition": "condition number of the posterior precision",
 }
 
 
@@ -71,6 +72,7 @@ def quality(samples: Samples) -> tuple[dict[str, float], np.ndarray, np.ndarray,
         "acceptance": float(np.mean(samples.replicas.acceptance)),
         "divergences": float(np.mean(samples.replicas.diverged)),
         "unique": mixed.unique,
+        "condition": float(samples.condition),
     }
     if not refused and np.all(np.isfinite(replicas)):
         flat = reference.reshape(-1, reference.shape[-1])
