@@ -63,9 +63,8 @@ def cases() -> dict[str, Case]:
         return scaled
 
     def case(precision: np.ndarray, mean: np.ndarray, actions: np.ndarray, lam: float) -> Case:
-        return Case(
-            Gaussian(jnp.asarray(precision), jnp.asarray(precision @ mean)), jnp.asarray(actions), lam
-        )
+        gaussian = Gaussian(jnp.asarray(precision), jnp.asarray(precision @ mean))
+        return Case(gaussian, jnp.asarray(actions), jnp.asarray(lam))
 
     def regression(features: np.ndarray, weights: np.ndarray, rewards: np.ndarray) -> Any:
         dim = features.shape[-1]
