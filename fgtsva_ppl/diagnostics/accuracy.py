@@ -42,12 +42,17 @@ def moment_errors(draws: np.ndarray, reference: np.ndarray) -> tuple[float, floa
     return float(mean_error), float(covariance_error), float(np.sqrt(np.trace(covariance) / dim))
 
 
+def directions(dim: int) -> np.ndarray:
+    """Directions drawn from the sphere, the same at every call."""
+    raw = np.random.default_rng(0).normal(size=(DIRECTIONS, dim))
+    return np.asarray(raw / np.linalg.norm(raw, axis=1, keepdims=True))
+
+
 def sliced_wasserstein(draws: np.ndarray, reference: np.ndarray) -> float:
     """Mean 1-Wasserstein distance of projections on fixed random directions, in posterior standard deviations."""
     mean, w = whitener(reference)
-    directions = np.random.default_rng(0).normal(size=(DIRECTIONS, draws.shape[1]))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    ours, theirs = (np.sort(directions @ w @ (x - mean).T, axis=1) for x in (draws, reference))
+    along = directions(draws.shape[1])
+    ours, theirs = (np.sort(along @ w @ (x - mean).T, axis=1) for x in (draws, reference))
     at = ((np.arange(draws.shape[0]) + 0.5) / draws.shape[0] * reference.shape[0]).astype(int)
     return float(np.abs(ours - theirs[:, at]).mean())
 
