@@ -111,7 +111,8 @@ def against_gap(found: Sequence[Pair], labels: Mapping[str, str]) -> Figure:
             ax.errorbar(x, gap.value, error, marker=marker, color=colour, ms=6, capsize=2, lw=1, label=label)
         ax.axhline(0, color="black", ls="--", lw=1)
         ax.set(xlabel=metric, yscale="symlog")
-        if metric in ("nested_rhat", "rhat"):
+        medians = [median_of(values(pair.data.children["diagnostics"], metric)) for pair in found]
+        if metric in ("nested_rhat", "rhat") and np.any(np.isfinite(medians)):
             ax.set_xscale("log")
     axes[0].set_ylabel("regret gap to exact")
     marks = ", ".join(f"{_mark(i)} {name}" for i, name in enumerate(environments))

@@ -103,12 +103,12 @@ def diagnosis(index: int, sampler: str) -> dict[str, xr.Dataset]:
     probes = len(PROBES)
     law = rng.dirichlet(np.ones(ARMS), size=(2, RUNS, probes))
     variables: dict[str, Any] = {
-        name: (("run", "probe"), rng.uniform(size=(RUNS, probes))) for name in METRICS
+        name: (("probed_run", "probe"), rng.uniform(size=(RUNS, probes))) for name in METRICS
     }
-    variables["rhat"] = (("run", "probe"), np.full((RUNS, probes), np.inf if sampler == "sgld" else 1.01))
-    variables["ebfmi"] = (("run", "probe"), np.full((RUNS, probes), np.nan))
+    variables["rhat"] = (("probed_run", "probe"), np.full((RUNS, probes), np.inf if sampler == "sgld" else 1.01))
+    variables["ebfmi"] = (("probed_run", "probe"), np.full((RUNS, probes), np.nan))
     for name, values in zip(("action_probability", "action_probability_exact"), law, strict=True):
-        variables[name] = (("run", "probe", "arm"), values)
+        variables[name] = (("probed_run", "probe", "arm"), values)
     groups = {"diagnostics": xr.Dataset(variables, {"probe": list(PROBES)})}
     for t in PROBES:
         walk = rng.normal(size=(4, 300, DIM))

@@ -25,7 +25,7 @@ SHAPES = {
 SHAPES |= {"polygon", "image", "title", "desc", "linearGradient", "stop", "pattern", "marker"}
 SIZE = re.compile(r"0 0 ([\d.]+) ([\d.]+)")
 POINT = 4 / 3  # CSS pixels
-LEAST = 0.68  # of a figure's natural size: smaller, its labels cannot be read, so it scrolls in its box
+LEAST = 0.63  # of a figure's natural size: smaller, its labels cannot be read, so it scrolls in its box
 MOST = 1.25
 
 
@@ -46,7 +46,7 @@ def inline(path: Path, prefix: str) -> Markup:
         viewBox=size[0],
         role="img",
         aria_label=title,
-        style=f"min-width:{LEAST * width:.0f}px;max-width:{MOST * width:.0f}px",
+        style=f"min-width:{LEAST * width:.0f}px;width:{MOST * width:.0f}px",
     )
     return Markup(opening.replace("\0", "".join(_element(child, prefix) for child in root)))
 

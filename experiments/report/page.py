@@ -20,6 +20,11 @@ from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
 HERE = Path(__file__).parent
+CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
+    "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
+    "sweep": "Along the setting that the study varies.",
+    "quality": "Sampler quality against the regret gap to exact draws.",
+}
 
 
 def write(folder: Path) -> Path:
@@ -39,8 +44,12 @@ def _figures(stored: Stored) -> list[Path]:
     folder = stored.path / "figures"
     if not any(folder.glob("*.svg")):
         folder.mkdir(exist_ok=True)
-        draw(folder, stored.cells, stored.data())
-    return sorted(folder.glob("*.svg"))
+        draw(folder, stored.cells, stored.data(), stored.config.get("sweep"))
+    return sorted(folder.glob("*.svg"), key=lambda path: (_place(path), path.name))
+
+
+def _place(path: Path) -> int:
+    return next((index for index, name in enumerate(CAPTIONS) if path.stem.startswith(name)), len(CAPTIONS))
 
 
 def page(stored: Stored, drawn: list[Path]) -> str:
@@ -93,10 +102,14 @@ def asset(name: str) -> str:
 
 
 def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup:
-    said = stored.reading or answer(
-        stored.rows, [labels[cell.id] for cell in stored.cells], [panels[cell.id] for cell in stored.cells]
+    ids = [cell.id for cell in stored.cells]
+    numbers = join(
+        tag("p", text) for text in answer(stored.rows, [labels[i] for i in ids], [panels[i] for i in ids])
     )
-    return join(tag("p", sentence) for sentence in said)
+    if not stored.reading:
+        return numbers
+    said = join(tag("p", sentence) for sentence in stored.reading)
+    return join([said, tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)])
 
 
 def _failed(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup | None:
@@ -118,7 +131,10 @@ def _figure(index: int, path: Path) -> Markup:
         role="region",
         aria_label=f"Figure: {name}",
     )
-    return tag("figure", shown, tag("figcaption", f"{name.capitalize()} (figures/{path.name})"))
+    caption = next(
+        (text for start, text in CAPTIONS.items() if path.stem.startswith(start)), f"{name.capitalize()}."
+    )
+    return tag("figure", shown, tag("figcaption", f"{caption} File: figures/{path.name}"))
 
 
 def _rounds(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> tuple[Markup | None, Markup]:

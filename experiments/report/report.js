@@ -46,7 +46,7 @@ if (view) {
   // Axes of a plot as wide as its card, so that its letters keep their size on any screen.
   const plot = (target, height, title, { x, y, xTicks, yTicks, xLabel, yText = short, yShift = 0 }) => {
     const width = Math.max(240, target.clientWidth);
-    const box = { left: 52, right: width - 8, top: 8, bottom: height - 40 };
+    const box = { left: 52, right: width - 20, top: 8, bottom: height - 40 };
     const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title }, "", "svg");
     const at = {
       x: (value) => box.left + (value - x[0]) / ((x[1] - x[0]) || 1) * (box.right - box.left),
@@ -188,7 +188,7 @@ if (view) {
   };
   const cellPicked = () => {
     const { rounds } = cells[Number(pickCell.value)];
-    const wanted = pickRound.value || String(rounds[rounds.length - 1].round);
+    const wanted = pickRound.value || String(rounds[Math.floor((rounds.length - 1) / 2)].round);
     fill(pickRound, rounds.map(({ round }) => [String(round), String(round)]), wanted);
     roundPicked();
   };

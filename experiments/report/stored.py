@@ -74,9 +74,7 @@ class Stored:
         """The runs themselves, which only figures need."""
         with _opened(self.path / "results.nc") as file:
             groups = file.get("cells", {})
-            return {
-                cell.id: xr.DataTree(_dataset(groups[cell.id])) for cell in self.cells if cell.id in groups
-            }
+            return {cell.id: _tree(groups[cell.id]) for cell in self.cells if cell.id in groups}
 
 
 def read(path: Path) -> Stored:
@@ -176,6 +174,12 @@ def _opened(path: Path) -> Iterator[h5py.File]:
         raise
     except Exception as error:  # a broken file can fail in any way, all of which mean the same
         raise InputError(f"{path} cannot be read ({_line(error)})") from None
+
+
+def _tree(group: h5py.Group) -> xr.DataTree:
+    """A cell's runs and diagnostics."""
+    below = {"diagnostics": _dataset(group["diagnostics"])} if "diagnostics" in group else {}
+    return xr.DataTree.from_dict({"/": _dataset(group), **below})
 
 
 def _dataset(group: h5py.Group) -> xr.Dataset:

@@ -13,11 +13,22 @@ from experiments.summary import NAMES, Row
 from fgtsva_ppl.diagnostics import METRICS
 
 FIXED = (*NAMES, "runs", "rounds", "seed")
+TOGETHER = (
+    "status",
+    "final_regret_mean",
+    "final_regret_se",
+    "regret_gap",
+    "regret_gap_low",
+    "regret_gap_high",
+)
 HEADINGS = {
     "final_regret_median": "median regret",
+    "acceptance": "acceptance",
+    "divergences": "divergences",
+    "restored": "restored",
     "gradients_per_round": "gradients / round",
-    "compile_seconds": "compiling, s",
     "seconds": "computing, s",
+    "compile_seconds": "compiling, s",
 }
 SHORT = {
     "tv": "action TV",
@@ -27,8 +38,8 @@ SHORT = {
     "sliced_wasserstein": "sliced W1",
     "mean_error": "mean error",
     "covariance_error": "cov. error",
-    "nested_rhat": "nested R-hat",
-    "rhat": "R-hat",
+    "nested_rhat": "nested R\u2011hat",
+    "rhat": "R\u2011hat",
     "ess_bulk": "bulk ESS",
     "ess_tail": "tail ESS",
     "mcse": "MCSE",
@@ -150,16 +161,10 @@ def naming(rows: Sequence[Row]) -> list[Column]:
 
 def summary_table(rows: Sequence[Row]) -> Markup:
     """Regret, its gap to exact draws, and what was paid for it."""
-    used = {
-        "final_regret_mean",
-        "final_regret_se",
-        "regret_gap",
-        "regret_gap_low",
-        "regret_gap_high",
-        "status",
-    }
-    keys = dict.fromkeys(key for row in rows for key in row)
-    rest = [key for key in keys if key not in (*FIXED, *used) and "." not in key and key not in SHORT]
+    there = dict.fromkeys(key for row in rows for key in row if "." not in key)
+    known = [key for key in HEADINGS if key in there]
+    others = [key for key in there if key not in (*FIXED, *TOGETHER, *HEADINGS, *METRICS)]
+    rest = [*known, *others]
     columns = [
         *naming(rows),
         Column("regret", _regret),
