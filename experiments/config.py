@@ -21,6 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from experiments.cells import GROUPS, Cell, needed_groups
 from fgtsva_ppl.runtime import PRECISIONS
+from samplers import card
 from samplers.settings import InputError, nearest
 
 CONF = Path(__file__).parent / "conf"
@@ -111,7 +112,12 @@ def resolve(words: Sequence[str]) -> Study:
 
 def _whole(grid: Mapping[str, Any]) -> Grid:
     """A study's grid as it is written; `all` stands for every member of a group."""
-    return {key: GROUPS[key].names() if values == "all" else list(values) for key, values in grid.items()}
+    return {key: _all(key) if values == "all" else list(values) for key, values in grid.items()}
+
+
+def _all(group: str) -> list[str]:
+    """Every member of a group, those apart that are wrong on purpose."""
+    return [name for name, cls in GROUPS[group] if card(cls).family != "control"]
 
 
 def parse(words: Sequence[str]) -> Grid:

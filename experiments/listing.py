@@ -6,6 +6,7 @@ from rich.table import Table
 
 from experiments.cells import GROUPS
 from experiments.config import read_study, study_names
+from samplers import card
 from samplers.settings import InputError, documentation, nearest
 
 PLURALS = {f"{group}s": group for group in GROUPS} | {"studies": "study"}
@@ -24,6 +25,8 @@ def show(console: Console, what: str | None) -> None:
         raise InputError(
             f"unknown group {what!r}{nearest(what, [*PLURALS, *PLURALS.values()])}; valid: {valid}"
         )
+    if group == "sampler":
+        console.print(_cards())
     console.print(_studies() if group == "study" else _members(group))
 
 
@@ -36,6 +39,16 @@ def _studies() -> Table:
     for name in study_names():
         data = read_study(name)
         made.add_row(name, escape(data["title"]), escape(data["question"]))
+    return made
+
+
+def _cards() -> Table:
+    made = Table(pad_edge=False, show_lines=True)
+    made.add_column("sampler", no_wrap=True)
+    for title in ("family", "exactness", "gradients per draw", "needs"):
+        made.add_column(title, overflow="fold")
+    for name, cls in GROUPS["sampler"]:
+        made.add_row(name, *map(escape, card(cls)))
     return made
 
 

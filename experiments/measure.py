@@ -73,6 +73,9 @@ def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Group
         "diverging": (("chain", "draw"), np.asarray(samples.chains.diverged).astype(bool)),
         "gradients": (("chain", "draw"), np.asarray(samples.chains.gradients)),
     }
+    energies = np.asarray(samples.chains.energy)
+    if energies.shape == samples.chains.acceptance.shape and np.all(np.isfinite(energies)):
+        stats["energy"] = (("chain", "draw"), energies)
     coords = {
         "chain": np.arange(samples.chains.acceptance.shape[0]),
         "draw": np.arange(samples.chains.acceptance.shape[1]),

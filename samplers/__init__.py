@@ -4,6 +4,7 @@ from samplers.adapter import adapted, from_blackjax
 from samplers.adjusted_mclmc import AdjustedMCLMC
 from samplers.barker import Barker
 from samplers.base import Card, Draw, Kernel, MarkovSampler, Sampler, SamplerState, Step, card
+from samplers.control import Control
 from samplers.dynamic_hmc import DynamicHMC
 from samplers.elliptical_slice import EllipticalSlice
 from samplers.exact import Exact
@@ -54,6 +55,7 @@ SAMPLERS.register("laplace", Laplace)
 SAMPLERS.register("pathfinder", Pathfinder)
 SAMPLERS.register("meanfield_vi", MeanfieldVI)
 SAMPLERS.register("fullrank_vi", FullrankVI)
+SAMPLERS.register("control", Control)
 
 register = SAMPLERS.register
 
@@ -75,6 +77,7 @@ __all__ = [
     "AdjustedMCLMC",
     "Barker",
     "Card",
+    "Control",
     "Draw",
     "DynamicHMC",
     "EllipticalSlice",

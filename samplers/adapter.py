@@ -20,8 +20,13 @@ class Algorithm(Protocol):
     step: Callable[..., Any]
 
 
-def adapted(algorithm: Algorithm, gradients: int | None = None, init_gradients: int = 1) -> Kernel:
-    """An algorithm as a kernel. `gradients` of a transition; None where the algorithm counts its leapfrog steps."""
+def adapted(
+    algorithm: Algorithm, gradients: int | None = None, init_gradients: int = 1, fresh_momentum: bool = False
+) -> Kernel:
+    """An algorithm as a kernel. `gradients` of a transition; None where the algorithm counts its leapfrog steps.
+
+    `fresh_momentum` says that a Gaussian momentum is drawn for every transition, which gives energies a meaning.
+    """
     wants_key = len(inspect.signature(algorithm.init).parameters) > 1
 
     def init(key: Array, position: Array) -> Any:
@@ -30,7 +35,8 @@ def adapted(algorithm: Algorithm, gradients: int | None = None, init_gradients: 
     def step(key: Array, state: Any) -> tuple[Any, Step]:
         state, info = algorithm.step(key, state)
         spent = info.num_integration_steps if gradients is None else gradients
-        return state, Step(getattr(info, "acceptance_rate", jnp.nan), _diverged(state, info), spent)
+        energy = info.energy if fresh_momentum else jnp.nan
+        return state, Step(getattr(info, "acceptance_rate", jnp.nan), _diverged(state, info), spent, energy)
 
     return Kernel(init, step, _position, init_gradients)
 

@@ -4,6 +4,7 @@ A sampler is called once per target. Its state carries a position (and whatever 
 log-density: the next target is another function.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -23,6 +24,7 @@ class Draw(NamedTuple):
     acceptance: Array  # mean Metropolis acceptance probability on the way to this draw
     diverged: Array  # number of divergent transitions on the way
     gradients: Array  # gradient evaluations on the way
+    energy: Array | float = math.nan  # of the last transition, where momentum is drawn anew for each
 
 
 class SamplerState(NamedTuple):
@@ -78,6 +80,7 @@ class Step(NamedTuple):
     acceptance: Array | float
     diverged: Array | bool
     gradients: Array | int
+    energy: Array | float = math.nan
 
 
 class Kernel(NamedTuple):

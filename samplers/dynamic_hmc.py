@@ -42,4 +42,4 @@ class DynamicHMC(Hamiltonian):
             jnp.ones(frame.dim),
             integration_steps_fn=lambda key: jax.random.randint(key, (), 1, most),
         )
-        return adapted(algorithm)
+        return adapted(algorithm, fresh_momentum=True)

@@ -43,4 +43,5 @@ class HMC(Hamiltonian):
 
     def kernel(self, frame: Frame) -> Kernel:
         """One trajectory, one accept test."""
-        return adapted(blackjax.hmc(frame.logdensity, self.size(frame), jnp.ones(frame.dim), self.leapfrogs))
+        algorithm = blackjax.hmc(frame.logdensity, self.size(frame), jnp.ones(frame.dim), self.leapfrogs)
+        return adapted(algorithm, fresh_momentum=True)

@@ -37,4 +37,4 @@ class NUTS(Hamiltonian):
         algorithm = blackjax.nuts(
             frame.logdensity, self.size(frame), jnp.ones(frame.dim), max_num_doublings=self.doublings
         )
-        return adapted(algorithm)
+        return adapted(algorithm, fresh_momentum=True)

@@ -54,6 +54,7 @@ MATRIX = {
     "pathfinder": Row(BIASED, None),
     "meanfield_vi": Row(BIASED, 104),
     "fullrank_vi": Row(BIASED, 104),
+    "control": Row(BIASED, 0),
 }
 
 DIM, ROUNDS = 3, 4

@@ -45,3 +45,10 @@ def mixing(chains: np.ndarray) -> Mixing:
         float(np.max(error)),
         unique,
     )
+
+
+def energy_fraction(energies: np.ndarray) -> float:
+    """E-BFMI of (chains, draws) energies, the worst chain; NaN for a sampler whose energies have no meaning."""
+    if energies.ndim < 2 or not np.all(np.isfinite(energies)) or np.any(energies.std(axis=-1) == 0):
+        return float("nan")
+    return float(np.min(array_stats.bfmi(energies)))

@@ -3,6 +3,7 @@
 Nothing here touches the run itself. What a run met in a round follows from its key; what its agent knew was kept.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -112,7 +113,7 @@ def _one(
     def trace(key: Array, start: Array) -> Draw:
         return agent.sampler.trace(key, target, state.sampler._replace(position=start), effort.draws)
 
-    many = _one_by_one if agent.scalar else jax.vmap
+    many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
     replicas = many(as_in_the_run)(jax.random.split(as_used, effort.replicas))
     reference, diverged = _reference(truth, target, state, effort)
     flat = reference.reshape(-1, reference.shape[-1])

@@ -10,7 +10,7 @@ from fgtsva_ppl.diagnostics.accuracy import (
     total_variation,
     total_variation_floor,
 )
-from fgtsva_ppl.diagnostics.mixing import mixing
+from fgtsva_ppl.diagnostics.mixing import energy_fraction, mixing
 from fgtsva_ppl.diagnostics.probe import Samples
 
 GATE_RHAT, GATE_ESS = 1.01, 400.0
@@ -68,6 +68,7 @@ def quality(samples: Samples) -> tuple[dict[str, float], np.ndarray, np.ndarray,
         "ess_bulk": mixed.ess_bulk,
         "ess_tail": mixed.ess_tail,
         "mcse": mixed.mcse,
+        "ebfmi": energy_fraction(np.asarray(samples.chains.energy)),
         "ess_per_gradient": mixed.ess_bulk / gradients if gradients else np.nan,
         "acceptance": float(np.mean(samples.replicas.acceptance)),
         "divergences": float(np.mean(samples.replicas.diverged)),
