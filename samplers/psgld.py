@@ -11,7 +11,7 @@ class PSGLD(Langevin):
 
     steps: int = integer(default=20, least=1, doc="Langevin steps a round")
     step: float = number(
-        default=0.1, above=0, doc="step size in whitened units; the variance is 1/(1 - step/2) too large"
+        default=0.2, above=0, doc="step size in whitened units; the variance is 1/(1 - step/2) too large"
     )
     whiten: str = whitening()
     rule: str = step_rule()

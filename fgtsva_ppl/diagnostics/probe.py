@@ -124,7 +124,7 @@ def _one(
         jax.random.split(spread, each * effort.superchains), jnp.repeat(starts, each, axis=0)
     )
     chains = many(trace)(jax.random.split(mixing, effort.chains), starts[: effort.chains])
-    best = jax.vmap(lambda position: agent.best(position, seen))
+    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
     return Samples(
         replicas,
         best(replicas.position),
