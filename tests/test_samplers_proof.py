@@ -80,11 +80,14 @@ def test_the_cases_are_what_they_are_called():
     assert all(target.logdensity(top) > middle + 10 for top in tops)
 
 
-def test_readme_is_written_between_its_marks(tmp_path):
+def test_readme_keeps_the_rows_that_were_not_asked_for(tmp_path):
     page = tmp_path / "README.md"
-    page.write_text(f"before\n{proof.BEGIN}\nold\n{proof.END}\nafter\n")
-    proof.write(page, "| new |")
-    assert page.read_text() == f"before\n{proof.BEGIN}\n| new |\n{proof.END}\nafter\n"
+    page.write_text(f"before\n{proof.BEGIN}\n| mala | old |\n| exact | old |\n{proof.END}\nafter\n")
+    proof.write(page, {"mala": "| mala | new |"})
+    lines = page.read_text().splitlines()
+    assert lines[0] == "before"
+    assert lines[-1] == "after"
+    assert lines[4:6] == ["| exact | old |", "| mala | new |"]
 
 
 def test_cells_say_what_happened():

@@ -1,0 +1,80 @@
+"""A sampler from outside: the README's own example, registered by hand and by an entry point."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fgtsva_ppl import Sparse, Thompson, simulate
+from samplers import SAMPLERS, InputError, Registry, Sampler, card, proof
+from samplers.settings import settings
+
+README = Path(proof.__file__).with_name("README.md")
+
+
+def example() -> str:
+    """The file that the README shows."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    return next(block for block in blocks if "from_blackjax" in block)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package with the example in it, as pip would leave it."""
+    (tmp_path / "my_samplers.py").write_text(example().split("samplers.register")[0])
+    info = tmp_path / "my_samplers-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-samplers\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[fgtsva.samplers]\nmultinomial_hmc = my_samplers:MultinomialHMC\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("my_samplers", None)
+
+
+def test_the_example_is_short():
+    assert len(example().splitlines()) <= 20
+
+
+def test_an_entry_point_is_found_by_name(installed):
+    registry: Registry[Sampler] = Registry("sampler", "fgtsva.samplers")
+    assert "multinomial_hmc" in registry.names()
+    assert set(registry.defaults("multinomial_hmc")) >= {"steps", "step", "whiten", "adapt"}
+    sampler = registry.build("multinomial_hmc", {"steps": 4})
+    assert card(type(sampler)).family == "Metropolis-adjusted"
+    played = simulate(Sparse(dim=2), Thompson(sampler=sampler), rounds=5, runs=2)
+    assert np.all(played.gradients == 4 * 4 + 1)
+    assert np.all(played.acceptance > 0.3)
+    with pytest.raises(InputError, match="step=-1"):
+        registry.build("multinomial_hmc", {"step": -1})
+
+
+def test_a_name_is_taken_once():
+    @settings
+    class Mine:
+        pass
+
+    with pytest.raises(InputError, match="registered already"):
+        SAMPLERS.register("mala", Mine)
+
+
+@pytest.mark.slow
+def test_the_example_samples_its_target(installed):
+    from my_samplers import MultinomialHMC
+
+    assert proof.examine("multinomial_hmc", "condition 1e6", sampler=MultinomialHMC()).agrees
+
+
+def test_readme_has_every_sampler_in_both_tables():
+    page = README.read_text()
+    cards, outcomes = page.split(proof.BEGIN)
+    for name, cls in SAMPLERS:
+        assert f"| `{name}` | {' | '.join(card(cls))} |" in cards
+    for name in proof.proven():
+        assert f"| {name} |" in outcomes
+    assert "DIFFERS" not in outcomes
