@@ -64,7 +64,7 @@ if (view) {
   };
   const steps = (low, high, count) => {
     const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999);
+    const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.999);
     const made = [];
     for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-6; value += step) made.push(Number(value.toPrecision(12)));
     return made;
