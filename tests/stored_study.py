@@ -105,7 +105,10 @@ def diagnosis(index: int, sampler: str) -> dict[str, xr.Dataset]:
     variables: dict[str, Any] = {
         name: (("probed_run", "probe"), rng.uniform(size=(RUNS, probes))) for name in METRICS
     }
-    variables["rhat"] = (("probed_run", "probe"), np.full((RUNS, probes), np.inf if sampler == "sgld" else 1.01))
+    variables["rhat"] = (
+        ("probed_run", "probe"),
+        np.full((RUNS, probes), np.inf if sampler == "sgld" else 1.01),
+    )
     variables["ebfmi"] = (("probed_run", "probe"), np.full((RUNS, probes), np.nan))
     for name, values in zip(("action_probability", "action_probability_exact"), law, strict=True):
         variables[name] = (("probed_run", "probe", "arm"), values)
