@@ -26,6 +26,10 @@ def _number(value: object, digits: int = 2) -> str:
     return "–" if value in (None, "") else str(value)
 
 
+def _setting(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else _number(value)
+
+
 def _gap(row: Row) -> str:
     if "regret_gap" not in row:
         return "–"
@@ -43,17 +47,16 @@ def table(rows: Sequence[Row]) -> Table:
     )
     for name in (*named, *extra):
         made.add_column(name.rpartition(".")[2], no_wrap=True)
-    for name in ("regret", "median", "gap to exact", "accept", "grads", "s"):
+    for name in ("regret", "gap to exact", "accept", "grads", "s"):
         made.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        told = [str(row[name]) for name in named] + [_number(row[key], 4) for key in extra]
+        told = [str(row[name]) for name in named] + [_setting(row[key]) for key in extra]
         if "final_regret_mean" not in row:
             made.add_row(*told, row["status"])
             continue
         made.add_row(
             *told,
             f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}",
-            _number(row["final_regret_median"], 1),
             _gap(row),
             _number(row["acceptance"]),
             _number(row["gradients_per_round"], 1),

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from experiments import sweeps
 from experiments.cells import Cell, by_panel, labels_of
@@ -34,9 +35,7 @@ def draw(
                 made += save(regret_curves(chosen, data), folder / name)
         found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
         if found:
-            made += save(
-                sweeps.against_gap(found, labels_of([pair.cell for pair in found])), folder / "quality"
-            )
+            made += save(sweeps.against_gap(found), folder / "quality")
     return made
 
 
@@ -58,6 +57,11 @@ def regret_curves(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Fig
         for cell in members:
             _curve(ax, data[cell.id], labels[cell.id], look(labels[cell.id], tuple(labels.values())))
         ax.set(title=title, xlabel="round", ylabel="cumulative regret", yscale="log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        start = min(
+            np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // 100] for cell in members
+        )
+        ax.set_ylim(bottom=max(start / 2, 1e-3))
         ax.legend(fontsize=9)
     return figure
 

@@ -38,6 +38,7 @@ def diagnose(
         number = sum(bool(why) for row in rows for *_, why in row)
         warn(f"{cell.name}: no reference for {number} of {runs * len(rows)} probed rounds: {refused[0]}")
     groups["diagnostics"] = _metrics(rows, [snapshot.round for snapshot in snapshots])
+    groups["diagnostics"].attrs["refused"] = "; ".join(refused)
     return groups
 
 

@@ -47,10 +47,10 @@ def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
     for environment, found in _by_environment(pairs(cells, data)).items():
         level = final_regret(found[0].reference).mean()
         apart = [pair for pair in found if not _gap(pair).holds_zero]
-        even = [pair for pair in found if pair not in apart]
+        even = [f"{_label(pair)} ({_told(_gap(pair))})" for pair in found if pair not in apart]
         text = f"{environment}: exact draws have a mean regret of {level:.1f}."
         if even:
-            text += f" Within sampling error of it: {', '.join(_label(pair) for pair in even)}."
+            text += f" Within sampling error of it, by paired 95% intervals: {', '.join(even)}."
         for pair in apart:
             text += f" {_label(pair)}: {_told(_gap(pair))} per run, median {np.median(pair.gaps):+.1f}, "
             text += f"{locked_share(pair):.0%} of runs above {LOCKED:g} times exact."

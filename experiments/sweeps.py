@@ -7,6 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.cells import Cell, by_panel, varied
 from experiments.relation import Pair, median_of
@@ -14,6 +16,7 @@ from experiments.statistics import mean_interval
 from experiments.store import values
 from experiments.style import MARKERS, look
 from experiments.summary import final_regret
+from fgtsva_ppl.diagnostics import METRICS
 
 SHOWN = ("tv", "nested_rhat", "rhat", "spread")  # diagnostics set against the gap, in this order
 
@@ -39,6 +42,11 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
             if measured:
                 _quality_line(axes[1][column], line, data, key, appearance)
         axes[0][column].set(title=title, ylabel="final regret", yscale="log")
+        for formatter in (
+            axes[0][column].yaxis.set_major_formatter,
+            axes[0][column].yaxis.set_minor_formatter,
+        ):
+            formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
         axes[-1][column].set(xlabel=key)
@@ -94,33 +102,46 @@ def _scale(ax: Axes, at: np.ndarray) -> None:
         ax.set_xscale("symlog", linthresh=float(positive.min()))
 
 
-def against_gap(found: Sequence[Pair], labels: Mapping[str, str]) -> Figure:
-    """Each diagnostic's median against the mean regret gap to exact draws, a point a cell."""
-    figure = Figure(figsize=(4.0 * len(SHOWN), 4.4))
-    axes = figure.subplots(1, len(SHOWN), squeeze=False)[0]
-    names = tuple(dict.fromkeys(labels[pair.cell.id] for pair in found))
-    environments = list(dict.fromkeys(pair.cell.flat["environment"] for pair in found))
+def against_gap(found: Sequence[Pair]) -> Figure:
+    """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
+
+    A diagnostic that is infinite (R-hat of chains that stand still) is drawn as an arrow at the right edge.
+    """
+    figure = Figure(figsize=(9.0, 7.6))
+    axes = figure.subplots(2, 2).ravel()
+    environments = list(dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found))
+    names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
+    gaps = [mean_interval(pair.gaps) for pair in found]
+    reach = max(max(abs(gap.low), abs(gap.high)) for gap in gaps)
     for ax, metric in zip(axes, SHOWN, strict=True):
-        for pair in found:
-            x = median_of(values(pair.data.children["diagnostics"], metric))
-            gap = mean_interval(pair.gaps)
-            marker = MARKERS[environments.index(pair.cell.flat["environment"])]
-            label = labels[pair.cell.id] if pair.cell.flat["environment"] == environments[0] else None
+        medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
+        finite = medians[np.isfinite(medians)]
+        edge = float(finite.max()) * 1.3 if finite.size else 1.0
+        for pair, gap, x in zip(found, gaps, medians, strict=True):
+            name = str(pair.cell.flat["sampler"])
+            marker = (
+                MARKERS[environments.index(str(pair.cell.flat["environment"]))] if np.isfinite(x) else ">"
+            )
             error = [[gap.value - gap.low], [gap.high - gap.value]]
-            colour = look(labels[pair.cell.id], names)["color"]
-            ax.errorbar(x, gap.value, error, marker=marker, color=colour, ms=6, capsize=2, lw=1, label=label)
+            at = edge if np.isposinf(x) else x
+            ax.errorbar(
+                at, gap.value, error, marker=marker, color=look(name, names)["color"], ms=6, capsize=2, lw=1
+            )
         ax.axhline(0, color="black", ls="--", lw=1)
-        ax.set(xlabel=metric, yscale="symlog")
-        medians = [median_of(values(pair.data.children["diagnostics"], metric)) for pair in found]
-        if metric in ("nested_rhat", "rhat") and np.any(np.isfinite(medians)):
+        ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
+        if reach > 20:
+            ax.set_yscale("symlog", linthresh=2)
+        if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")
-    axes[0].set_ylabel("regret gap to exact")
-    marks = ", ".join(f"{_mark(i)} {name}" for i, name in enumerate(environments))
-    figure.suptitle(f"Sampler quality against regret ({marks})", fontsize=11)
-    if len(names) <= 30:
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    handles = [
+        Line2D([], [], color=look(name, names)["color"], marker="o", ls="", label=name) for name in names
+    ]
+    handles += [
+        Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
+        for i, name in enumerate(environments)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=7, fontsize=9)
     return figure
-
-
-def _mark(index: int) -> str:
-    return {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼"}.get(MARKERS[index], MARKERS[index])
