@@ -189,21 +189,31 @@ def _defaults() -> dict[str, list[Any]]:
 
 def expand(grid: Grid) -> list[Cell]:
     """All cells of a grid, in the order in which the keys were written."""
-    _store_groups()
     keys = list(grid)
     cells: dict[str, Cell] = {}
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        for values in itertools.product(*grid.values()):
-            cell = _cell(dict(zip(keys, values, strict=True)))
-            cells.setdefault(cell.id, cell)
+    for values in itertools.product(*grid.values()):
+        cell = _cell(dict(zip(keys, values, strict=True)))
+        cells.setdefault(cell.id, cell)
     return list(cells.values())
+
+
+@lru_cache(maxsize=1024)
+def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
+    """What Hydra makes of a choice of members, in plain types."""
+    _store_groups()
+    try:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            composed = OmegaConf.to_container(compose("config", list(overrides)))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise InputError(str(error).splitlines()[0]) from None
+    assert isinstance(composed, dict)
+    return {str(key): value for key, value in composed.items()}
 
 
 def _cell(chosen: Mapping[str, Any]) -> Cell:
     """One cell. A setting of a member that was not chosen here (but elsewhere in the grid) is passed over."""
     members = {group: str(chosen.get(group, _defaults()[group][0])) for group in GROUPS}
     groups = needed_groups(members["agent"])
-    overrides = [f"{group}={members[group]}" for group in GROUPS]
     settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
     for key, value in chosen.items():
         group, dot, inner = key.partition(".")
@@ -211,11 +221,7 @@ def _cell(chosen: Mapping[str, Any]) -> Cell:
             settings[group][inner] = value
     for group in GROUPS:
         GROUPS[group].build(members[group], settings[group])
-    try:
-        composed = OmegaConf.to_container(compose("config", overrides))
-    except (HydraException, OmegaConfBaseException) as error:
-        raise InputError(str(error).splitlines()[0]) from None
-    assert isinstance(composed, dict)
+    composed = _composed(tuple(f"{group}={members[group]}" for group in GROUPS))
     parts = {group: {**composed[group], **settings[group]} for group in groups}
     numbers = {name: chosen.get(name, composed[name]) for name in NUMBERS}
     cell = Cell(parts, **numbers)

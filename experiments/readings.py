@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell
-from experiments.relation import LOCKED, Pair, associations, cheapest, locked_share, median_of, pairs
+from experiments.relation import Pair, associations, cheapest, median_of, pairs, within
 from experiments.statistics import Interval, paired_difference
 from experiments.store import values
-from experiments.summary import final_regret
+from experiments.summary import LOCKED, final_regret, locked_share
 
 type Data = Mapping[str, xr.DataTree]
 type Reading = Callable[[Sequence[Cell], Data], list[str]]
@@ -53,7 +53,8 @@ def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
             text += f" Within sampling error of it, by paired 95% intervals: {', '.join(even)}."
         for pair in apart:
             text += f" {_label(pair)}: {_told(_gap(pair))} per run, median {np.median(pair.gaps):+.1f}, "
-            text += f"{locked_share(pair):.0%} of runs above {LOCKED:g} times exact."
+            locked = locked_share(final_regret(pair.data), final_regret(pair.reference))
+            text += f"{locked:.0%} of runs above {LOCKED:g} times exact."
         sentences.append(text)
     return sentences
 
@@ -72,7 +73,41 @@ def _quality(found: Sequence[Pair]) -> list[str]:
 
 
 def _samplers(cells: Sequence[Cell], data: Data) -> list[str]:
-    return _gaps(cells, data) + _quality(pairs(cells, data))
+    found = pairs(cells, data)
+    return _gaps(cells, data) + _quality(found) + _cheapest(found) + _inside(found)
+
+
+def _cheapest(found: Sequence[Pair]) -> list[str]:
+    """The least work that comes within a tenth of the oracle's regret, environment by environment."""
+    sentences = []
+    for environment in dict.fromkeys(pair.cell.flat["environment"] for pair in found):
+        costs = {name: cost for (where, name), cost in cheapest(found).items() if where == environment}
+        close = sorted(
+            (c.gradients, c.seconds, name) for name, c in costs.items() if np.isfinite(c.gradients)
+        )
+        told = ", ".join(
+            f"{name} ({gradients:.0f} gradients a round, {s:.1f} s)" for gradients, s, name in close[:4]
+        )
+        sentences.append(
+            f"{environment}: within 10% of exact regret for the least gradients: {told or 'none'}."
+        )
+    return sentences
+
+
+def _inside(found: Sequence[Pair]) -> list[str]:
+    """Whether the rounds with a worse action distribution are the rounds with more regret, sampler by sampler."""
+    known = [pair for pair in found if "diagnostics" in pair.data.children]
+    shown = [(pair, within(pair, "tv")) for pair in known]
+    told = [
+        f"{pair.cell.flat['environment']} {_label(pair)} ({_told(interval, 2)})"
+        for pair, interval in shown
+        if np.isfinite(interval.low) and not interval.holds_zero
+    ]
+    return (
+        [f"Within a sampler, over runs and probe rounds, tv goes with the regret gap in: {', '.join(told)}."]
+        if told
+        else []
+    )
 
 
 def _budget(cells: Sequence[Cell], data: Data) -> list[str]:

@@ -7,13 +7,12 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell
-from experiments.statistics import Interval, spearman
+from experiments.statistics import Interval, paired_difference, spearman
 from experiments.store import values
-from experiments.summary import REFERENCE, final_regret
+from experiments.summary import REFERENCE, Row, final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
 WINDOW = 0.1  # rounds within this share of a probe round count as around it
-LOCKED = 3.0  # a run whose regret is this many times the oracle's mean counts as locked in
 
 
 class Pair(NamedTuple):
@@ -43,11 +42,6 @@ def pairs(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[Pair]:
         and cell.flat.get("sampler", REFERENCE) != REFERENCE
         and cell.reference_key() in exact
     ]
-
-
-def locked_share(pair: Pair) -> float:
-    """The share of runs whose regret is far above what exact draws have on average."""
-    return float(np.mean(final_regret(pair.data) > LOCKED * final_regret(pair.reference).mean()))
 
 
 def around(data: xr.DataTree, probe: int) -> np.ndarray:
@@ -86,6 +80,38 @@ def median_of(found: np.ndarray) -> float:
     """The median of what is known, infinities among it."""
     known = found[~np.isnan(found)]
     return float(np.median(known)) if known.size else float("nan")
+
+
+def by_round(found: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]:
+    """A row per cell and probe round: regret per round around it, its paired gap to exact, and the diagnostics."""
+    rows: list[Row] = []
+    for pair in found:
+        diagnostics = pair.data.children.get("diagnostics")
+        for index, probe in enumerate([] if diagnostics is None else values(diagnostics, "probe")):
+            ours, theirs = around(pair.data, int(probe)), around(pair.reference, int(probe))
+            gap = paired_difference(ours, theirs)
+            row: Row = {"environment": pair.cell.flat["environment"], "cell": labels[pair.cell.id]}
+            row |= {
+                "round": int(probe),
+                "regret_per_round": float(ours.mean()),
+                "exact": float(theirs.mean()),
+            }
+            row |= {"gap": gap.value, "gap_low": gap.low, "gap_high": gap.high}
+            rows.append(row | {metric: median_of(_metric(pair, metric)[:, index]) for metric in METRICS})
+    return rows
+
+
+def association_rows(found: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]:
+    """A row per diagnostic and scope: over all cells, and within each cell over its runs and probe rounds."""
+    known = [pair for pair in found if "diagnostics" in pair.data.children]
+    rows: list[Row] = []
+    for metric in METRICS if known else ():
+        scopes = {("", "across cells"): across(known, metric)}
+        scopes |= {(p.cell.flat["environment"], labels[p.cell.id]): within(p, metric) for p in known}
+        for (environment, scope), found_ in scopes.items():
+            row: Row = {"diagnostic": metric, "environment": environment, "scope": scope}
+            rows.append(row | {"spearman": found_.value, "low": found_.low, "high": found_.high})
+    return rows
 
 
 class Cost(NamedTuple):

@@ -11,11 +11,12 @@ import jax
 import xarray as xr
 
 from experiments import report
-from experiments.cells import Cell
+from experiments.cells import Cell, labels_of
 from experiments.config import Study
 from experiments.figures import draw
 from experiments.measure import Groups, diagnose
 from experiments.readings import read
+from experiments.relation import association_rows, by_round, pairs
 from experiments.store import (
     DamagedError,
     Folder,
@@ -76,6 +77,13 @@ def finish(
     rows = summarise(study.cells, data, status)
     folder.gather(study, data, {"reading": json.dumps(read(study.name, study.cells, data))})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
+    found, labels = pairs(study.cells, data), labels_of(study.cells)
+    for name, more in (
+        ("by_round", by_round(found, labels)),
+        ("association", association_rows(found, labels)),
+    ):
+        if more:
+            write_atomically(folder.path / f"{name}.csv", to_csv(more))
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
     drawn = draw(figures, study.cells, data, study.data.get("sweep"))

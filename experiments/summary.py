@@ -14,6 +14,7 @@ from experiments.store import values
 
 NAMES = ("environment", "agent", "posterior", "sampler")
 REFERENCE = "exact"
+LOCKED = 3.0  # a run whose regret is this many times the oracle's mean counts as locked in
 QUALITY = (
     "tv",
     "tv_floor",
@@ -63,6 +64,8 @@ def _row(
     if reference is not None and cell.flat["sampler"] != REFERENCE:
         gap = paired_difference(final, final_regret(reference))
         row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
+        row["regret_gap_median"] = float(np.median(final - final_regret(reference)))
+        row["locked_share"] = locked_share(final, final_regret(reference))
     row |= {
         "acceptance": _mean(values(data, "acceptance")),
         "divergences": int(values(data, "diverged").sum()),
@@ -79,6 +82,11 @@ def _row(
 def final_regret(data: xr.DataTree) -> np.ndarray:
     """Each run's regret at the end."""
     return np.asarray(values(data, "regret").sum(axis=1))
+
+
+def locked_share(final: np.ndarray, reference: np.ndarray) -> float:
+    """The share of runs whose regret is far above what exact draws have on average: heavy tails in one number."""
+    return float(np.mean(final > LOCKED * reference.mean()))
 
 
 def _mean(found: np.ndarray) -> float:

@@ -80,7 +80,7 @@ def settings[T](cls: type[T]) -> type[T]:
     if "__post_init__" not in cls.__dict__:
         cls.__post_init__ = _check  # type: ignore[attr-defined]
     made = dataclasses.dataclass(frozen=True)(cls)
-    hints = get_type_hints(made)
+    hints = _HINTS[made] = get_type_hints(made)
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     traced = [f.name for f in fields if f.metadata.get("traced") or _plain(hints[f.name])[0] is float]
     static = [f.name for f in fields if f.name not in traced]
@@ -88,8 +88,11 @@ def settings[T](cls: type[T]) -> type[T]:
     return made
 
 
+_HINTS: dict[type, dict[str, Any]] = {}  # looked up once a class: settings are rebuilt at every compiled call
+
+
 def _check(self: Any) -> None:
-    hints = get_type_hints(type(self))
+    hints = _HINTS[type(self)]
     for field in dataclasses.fields(self):
         kind, optional = _plain(hints[field.name])
         value = getattr(self, field.name)
