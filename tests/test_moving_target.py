@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from worlds import quick_jit
 
 from fgtsva_ppl import SAMPLERS
 from samplers import Draw, Gaussian, SamplerState, Target
 
 DIM = 3
-CHAINS = 200
+CHAINS = 100
 TARGETS = 6
 FALL = 50.0  # by which the log-density is lower from one target to the next
 SHIFT = 0.5  # by which the mean moves along every axis, in standard deviations
@@ -49,7 +50,7 @@ def carried(sampler) -> Draw:
         return jax.lax.scan(visit, state, (jnp.stack(keys), jnp.arange(TARGETS)))[1]
 
     keys = jax.random.split(jax.random.key(0), CHAINS)
-    draws = jax.jit(lambda keys: jax.lax.map(chain, keys, batch_size=1 if sampler.scalar else CHAINS))(keys)
+    draws = quick_jit(lambda keys: jax.lax.map(chain, keys, batch_size=1 if sampler.scalar else CHAINS))(keys)
     return jax.tree.map(lambda x: np.swapaxes(np.asarray(x), 0, 1), draws)
 
 
