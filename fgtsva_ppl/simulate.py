@@ -203,7 +203,8 @@ def for_each_run(one: Callable[..., Any], *arrays: Any, lanes: int, mesh: Mesh) 
 
 def _start(environment: Environment, agent: Agent, key: Array) -> Carry:
     instance = environment.start(jax.random.fold_in(key, ENVIRONMENT))
-    state = agent.start(jax.random.fold_in(key, AGENT), environment.shape)
+    # Not with the stream's own key: what a start splits off that would be the keys of the first rounds.
+    state = agent.start(_stream(key, AGENT, -1), environment.shape)
     return Carry(instance, state)
 
 
@@ -232,7 +233,7 @@ def reveal(environment: Environment, key: Array, instance: Any, t: Array) -> tup
     return environment.round(_stream(key, NOISE, t), instance)
 
 
-def _stream(key: Array, stream: int, t: Array) -> Array:
+def _stream(key: Array, stream: int, t: Array | int) -> Array:
     return jax.random.fold_in(jax.random.fold_in(key, stream), t + 1)
 
 
