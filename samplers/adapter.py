@@ -51,6 +51,8 @@ def _diverged(state: Any, info: Any) -> Array:
     if hasattr(info, "is_divergent"):
         flag: Array = info.is_divergent
         return flag
+    if hasattr(info, "nonans"):  # MCLMC goes back to where it was, and the state looks well
+        return ~info.nonans
     return ~jnp.all(jnp.isfinite(getattr(state, "logdensity", _position(state))))
 
 

@@ -16,10 +16,11 @@ from samplers.whitening import Frame, step_rule, whitening
 class AdjustedMCLMC(Microcanonical):
     """BlackJAX's adjusted MCLMC: isokinetic trajectories under an accept test."""
 
+    fetched: ClassVar[bool] = True  # at unit speed it would take many rounds
     card: ClassVar[Card] = Card(
         "Metropolis-adjusted",
         ASYMPTOTIC,
-        "2 x steps x integration_steps + 1",
+        "2 x steps x integration_steps + 2",
         "dim >= 2; precision, to whiten",
     )
 

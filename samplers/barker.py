@@ -16,7 +16,8 @@ from samplers.whitening import Frame, step_rule, whitening
 class Barker(MarkovSampler):
     """BlackJAX's Barker proposal (Livingstone & Zanella 2022); the step falls as dim^(-1/6)."""
 
-    card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 1", "precision, to whiten")
+    fetched: ClassVar[bool] = True  # its steps are never longer than a few deviations
+    card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 2", "precision, to whiten")
 
     steps: int = integer(default=20, least=1, doc="transitions a round")
     step: float = number(default=1.4, above=0, doc="step size, times dim^(-1/6) / sqrt(largest curvature)")

@@ -99,6 +99,9 @@ class MarkovSampler:
     """
 
     scalar: ClassVar[bool] = False
+    fetched: ClassVar[bool] = (
+        False  # a start far out is brought in first, for kernels that cannot come in themselves
+    )
     card: ClassVar[Card]
     steps: int
     whiten: str = "dense"
@@ -139,13 +142,13 @@ class MarkovSampler:
         kernel = self.kernel(where)
         transition = self._transition(where, kernel)
         indexed = (steps, jnp.arange(self.steps))
-        end, infos = jax.lax.scan(transition, kernel.init(first, where.inward(position)), indexed)
+        end, infos = jax.lax.scan(transition, kernel.init(first, self._start(where, position)), indexed)
         position = where.outward(kernel.position(end))
         accepted = jnp.mean(infos.acceptance)
         if self._tuned:
             learnt = learnt._replace(targets=learnt.targets + 1)
             learnt = tuning.followed(learnt, accepted, self.target_acceptance) if self.adapt else learnt
-        gradients = jnp.sum(jnp.asarray(infos.gradients)) + kernel.init_gradients + spent
+        gradients = jnp.sum(jnp.asarray(infos.gradients)) + kernel.init_gradients + self.fetched + spent
         return SamplerState(position, learnt), Draw(position, accepted, jnp.sum(infos.diverged), gradients)
 
     def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
@@ -160,8 +163,12 @@ class MarkovSampler:
             carry, info = transition(carry, indexed)
             return carry, Draw(where.outward(kernel.position(carry)), *map(jnp.asarray, info))
 
-        start = kernel.init(first, where.inward(state.position))
+        start = kernel.init(first, self._start(where, state.position))
         return jax.lax.scan(report, start, (steps, jnp.arange(draws) % self.steps))[1]
+
+    def _start(self, where: Frame, position: Array) -> Array:
+        start = where.inward(position)
+        return fetched(where, start) if self.fetched else start
 
     @property
     def _tuned(self) -> bool:
@@ -181,3 +188,14 @@ class MarkovSampler:
     def _keys(self, key: Array, steps: int) -> tuple[Array, Array]:
         keys = jax.random.split(key, steps + 1)
         return keys[0], keys[1:]
+
+
+def fetched(where: Frame, position: Array) -> Array:
+    """The position, or a gradient step from it if it is far outside of where the target lives.
+
+    A noiseless datum can leave the last draw a hundred standard deviations out. A gradient that long is one in 10^5
+    draws of a Gaussian at most, so what is already there stays.
+    """
+    slope = jax.grad(where.logdensity)(position)
+    far = jnp.linalg.norm(slope) > (math.sqrt(where.dim) + 5) * jnp.sqrt(where.curvature)
+    return jnp.where(far, position + slope / where.curvature, position)

@@ -28,8 +28,9 @@ class Microcanonical(MarkovSampler):
 class MCLMC(Microcanonical):
     """BlackJAX's MCLMC (Robnik et al. 2023) with McLachlan's integrator; biased by O(step^2)."""
 
+    fetched: ClassVar[bool] = True  # at unit speed it would take many rounds
     card: ClassVar[Card] = Card(
-        "gradient, unadjusted", f"{BIASED}, O(step^2)", "2 x steps + 1", "dim >= 2; precision, to whiten"
+        "gradient, unadjusted", f"{BIASED}, O(step^2)", "2 x steps + 2", "dim >= 2; precision, to whiten"
     )
 
     steps: int = integer(default=20, least=1, doc="integration steps a round, two gradients each")

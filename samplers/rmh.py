@@ -16,7 +16,13 @@ from samplers.whitening import Frame, step_rule, whitening
 class RMH(MarkovSampler):
     """BlackJAX's Gaussian random walk; the step falls as dim^(-1/2)."""
 
-    card: ClassVar[Card] = Card("gradient-free", ASYMPTOTIC, "0 (steps + 1 values)", "precision, to whiten")
+    fetched: ClassVar[bool] = True  # its steps are never longer than a few deviations
+    card: ClassVar[Card] = Card(
+        "gradient-free",
+        ASYMPTOTIC,
+        "1, to come in from far out (and steps + 1 values)",
+        "precision, to whiten",
+    )
 
     steps: int = integer(default=50, least=1, doc="transitions a round")
     step: float = number(default=2.4, above=0, doc="step size, times dim^(-1/2) / sqrt(largest curvature)")

@@ -17,7 +17,10 @@ from samplers.whitening import Frame, step_rule, whitening
 class SGNHT(MarkovSampler):
     """BlackJAX's SGNHT: a thermostat finds the friction that the gradient's own noise calls for; biased by O(step)."""
 
-    card: ClassVar[Card] = Card("gradient, unadjusted", f"{BIASED}, O(step)", "steps", "precision, to whiten")
+    fetched: ClassVar[bool] = True  # else the thermostat overheats, and the Euler step with it
+    card: ClassVar[Card] = Card(
+        "gradient, unadjusted", f"{BIASED}, O(step)", "steps + 1", "precision, to whiten"
+    )
 
     steps: int = integer(default=50, least=1, doc="Euler steps a round, a gradient each")
     step: float = number(default=0.1, above=0, doc="step size in units of 1 / sqrt(largest curvature)")

@@ -17,8 +17,12 @@ from samplers.whitening import Frame, step_rule, whitening
 class Slice(MarkovSampler):
     """BlackJAX's slice sampler along random directions, by stepping out."""
 
+    fetched: ClassVar[bool] = True  # a random line from far out passes by the target
     card: ClassVar[Card] = Card(
-        "gradient-free", ASYMPTOTIC, "0 (about 6 values a step)", "precision, to whiten"
+        "gradient-free",
+        ASYMPTOTIC,
+        "1, to come in from far out (and about 6 values a step)",
+        "precision, to whiten",
     )
 
     steps: int = integer(default=20, least=1, doc="transitions a round, each along one line")

@@ -146,13 +146,25 @@ def test_a_gaussian_is_fitted_exactly(name):
 
 
 def test_mean_field_has_the_variances_of_the_conditionals():
-    """The best independent Gaussian to N(m, P^-1) in KL(q, p) has variances 1 / P_ii: too small, as is well known."""
-    # The mean is fitted by stochastic steps, so only deviations from it can agree to Monte Carlo accuracy.
-    draws = fitted_draws("meanfield_vi")
-    assert np.all(np.abs(draws.mean(0) - CENTRE) < 0.2)
-    spread = np.var(draws, axis=0) * np.diagonal(CORRELATED)
-    np.testing.assert_allclose(spread, 1, atol=0.15)
-    assert np.max(np.abs(np.corrcoef(draws.T) - np.eye(3))) < 0.05
+    """The best independent Gaussian to N(m, P^-1) in KL(q, p) has variances 1 / P_ii: too small, as is well known.
+
+    One fit is off by Adam's noise (0.15); 200 of them average out, and are as many replicas. The variances carry a
+    small bias of their own, since the objective is not symmetric in the log-scale: 5% are allowed for it.
+    """
+    sampler = SAMPLERS.build("meanfield_vi")
+
+    def fit(key):
+        first, second = jax.random.split(key)
+        state = sampler.init(first, lambda k: jax.random.normal(k, (3,)))
+        return sampler.trace(second, GAUSSIAN, state, 200).position
+
+    draws = np.asarray(jax.jit(jax.vmap(fit))(jax.random.split(jax.random.key(SEED), 200)))
+    assert_mean(draws.mean(1), np.asarray(CENTRE))
+    spread = draws.var(1, ddof=1) * np.diagonal(CORRELATED)
+    assert_mean(spread, np.ones(3), error=0.05 / 3)
+    apart = draws - draws.mean(1, keepdims=True)
+    products = apart[:, :, [0, 0, 1]] * apart[:, :, [1, 2, 2]]
+    assert_mean(products.mean(1), np.zeros(3))
 
 
 def test_laplace_climbs_over_a_kink():
@@ -166,14 +178,18 @@ def test_laplace_climbs_over_a_kink():
 
 
 def test_svgd_gets_less_narrow_with_more_particles():
-    """Its variance is too small, and less so with more particles."""
+    """Its variance is too small, and less so with more particles. Means over six clouds, an error of 0.04 at most."""
 
     def spread(particles):
         sampler = SAMPLERS.build("svgd", {"particles": particles, "steps": 200})
-        state = sampler.init(jax.random.key(SEED), lambda key: jax.random.normal(key, (3,)))
-        cloud = jax.jit(lambda key: sampler.sample(key, GAUSSIAN, state)[0].tuning)(jax.random.key(0))
-        return float(np.trace(np.cov(cloud.T) @ CORRELATED) / 3)
 
-    few, many = spread(8), spread(40)
-    assert few < many < 1.05
-    assert many > 0.7
+        def cloud(key):
+            state = sampler.init(key, lambda k: jax.random.normal(k, (3,)))
+            particles = sampler.sample(key, GAUSSIAN, state)[0].tuning
+            return jnp.trace(jnp.cov(particles.T) @ CORRELATED) / 3
+
+        return float(jnp.mean(jax.jit(jax.vmap(cloud))(jax.random.split(jax.random.key(SEED), 6))))
+
+    few, many = spread(5), spread(40)
+    assert few + 0.05 < many
+    assert 0.7 < many < 1

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from samplers import HMC, MALA, NUTS, SGLD, InputError, SamplerState, Target
+from samplers import HMC, MALA, NUTS, SAMPLERS, SGLD, InputError, SamplerState, Target
+from samplers.base import fetched
 from samplers.tuning import due, followed, untuned
 from samplers.whitening import POWER_GRADIENTS, RULES, WHITENINGS, frame
 
@@ -161,3 +162,27 @@ def test_hamiltonian_samplers_start_well_without_a_warm_up():
         draws = run(jax.random.split(jax.random.key(0), 50))
         assert float(jnp.mean(draws.acceptance)) > 0.6
         assert int(jnp.sum(draws.diverged)) == 0
+
+
+@pytest.mark.parametrize("name", ["sgnht", "mclmc", "adjusted_mclmc", "barker", "rmh", "slice"])
+def test_a_start_far_out_is_brought_in(name):
+    """A hundred deviations out, as after a noiseless datum: one draw later the chain is where the target lives."""
+    sampler = SAMPLERS.build(name)
+    spot = STIFF.precision(HERE)
+
+    @jax.jit
+    @jax.vmap
+    def distances(key):
+        first, second = jax.random.split(key)
+        far = 100 * jnp.linalg.solve(jnp.linalg.cholesky(spot).T, jax.random.normal(first, (DIM,)))
+        draw = sampler.sample(second, STIFF, SamplerState(far))[1]
+        return draw.position @ spot @ draw.position
+
+    assert np.max(distances(jax.random.split(jax.random.key(0), 30))) < 50  # chi-squared with 4 degrees: 1e-9
+
+
+def test_a_start_in_place_is_left_where_it_is():
+    where = frame(STIFF, HERE, "dense")
+    inside = jnp.array([2.0, -2.0, 1.0, 0.5])
+    np.testing.assert_array_equal(fetched(where, inside), inside)
+    np.testing.assert_allclose(fetched(where, 50 * inside), jnp.zeros(DIM), atol=1e-9)
