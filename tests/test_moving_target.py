@@ -70,7 +70,7 @@ def assert_fresh(draws: Draw) -> None:
     assert np.all(np.abs(behind) < 1.0), f"chains are {behind} standard deviations behind"
 
 
-@pytest.mark.parametrize("name", SAMPLERS.names())
+@pytest.mark.parametrize("name", ["exact", "sgld", "psgld", "mala", "hmc", "nuts"])
 def test_a_carried_state_is_not_stale(name):
     draws = carried(SAMPLERS.build(name))
     assert np.all(np.isfinite(draws.position))
