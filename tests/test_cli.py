@@ -14,7 +14,7 @@ from experiments import cli, runner
 from experiments.config import resolve
 from samplers.settings import InputError
 
-SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3")
+SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
 
 
 @pytest.fixture
