@@ -120,12 +120,19 @@ class Posterior(ABC):
         precision = prior.precision + 2 * history.data.gram
         shift = prior.precision @ prior.mean + 2 * history.data.moment
         gaussian = Gaussian(precision, shift)
-        exact = None
-        if self.maximum == "hard" and self.cap is None and history.past is None:
-            rounds = history.rounds if self.sums_past else 1
-            lam = rounds * self.optimism(history.variance, seen.sigma)
-            exact = _exact(gaussian, seen.actions, lam)
-        return Target(logdensity, lambda position: precision, gaussian, exact)
+        target = Target(logdensity, lambda position: precision, gaussian)
+        if self.maximum != "hard" or self.cap is not None or history.past is not None:
+            return target
+        rounds = history.rounds if self.sums_past else 1
+        lam = rounds * self.optimism(history.variance, seen.sigma)
+
+        def law() -> oracle.Tilted:
+            return oracle.tilted(gaussian, seen.actions, lam)
+
+        return target._replace(
+            exact=lambda key: oracle.draw(key, law()),
+            exact_draws=lambda key, number: oracle.draws(key, law(), number),
+        )
 
     def _generic(
         self, model: Latent, history: History, seen: Round, logdensity: Callable[[Array], Array]
@@ -162,10 +169,6 @@ class Posterior(ABC):
             return program.positions(jax.random.uniform(where))[member]
 
         return draw
-
-
-def _exact(gaussian: Gaussian, actions: Array, lam: Array) -> Callable[[Array], Array]:
-    return lambda key: oracle.draw(key, oracle.tilted(gaussian, actions, lam))
 
 
 def curvature(model: Latent, data: Sums | Rows, position: Array) -> Array:

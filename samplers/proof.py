@@ -20,7 +20,7 @@ from jax import Array
 from scipy import stats
 
 from samplers import SAMPLERS, Gaussian, Sampler, Target, card
-from samplers.tilted import draw, tilted
+from samplers.tilted import draw, draws, tilted
 
 ALARM = 1e-4
 CHAINS = 64
@@ -47,7 +47,13 @@ def as_target(case: Case) -> Target:
         return x @ (shift - precision @ x / 2) + lam * jnp.max(actions @ x)
 
     law = tilted(case.gaussian, actions, lam)
-    return Target(logdensity, lambda _: precision, case.gaussian, lambda key: draw(key, law))
+    return Target(
+        logdensity,
+        lambda _: precision,
+        case.gaussian,
+        exact=lambda key: draw(key, law),
+        exact_draws=lambda key, number: draws(key, law, number),
+    )
 
 
 @cache
@@ -144,9 +150,9 @@ def chains_of(sampler: Sampler, case: Case, key: Array, draws: int, chains: int)
 
 @jax.jit
 def _references(case: Case, key: Array) -> Array:
-    exact = as_target(case).exact
-    assert exact is not None
-    return jax.vmap(exact)(jax.random.split(key, REFERENCE))
+    exact_draws = as_target(case).exact_draws
+    assert exact_draws is not None
+    return exact_draws(key, REFERENCE)
 
 
 @cache

@@ -19,7 +19,7 @@ class Target(NamedTuple):
     `logdensity` carries the temperature; no kernel has one of its own.
     `precision` gives a positive definite curvature near a position, for whitening and step rules.
     `gaussian` is an exactly Gaussian factor of the density; what remains is bounded on compact sets.
-    `exact` draws one position exactly from the density.
+    `exact` draws one position exactly from the density; `exact_draws` several, where that is cheaper together.
     `minibatch_gradient` estimates the gradient from m data: (key, position, m) -> unbiased gradient.
     """
 
@@ -28,3 +28,4 @@ class Target(NamedTuple):
     gaussian: Gaussian | None = None
     exact: Callable[[Array], Array] | None = None
     minibatch_gradient: Callable[[Array, Array, int], Array] | None = None
+    exact_draws: Callable[[Array, int], Array] | None = None

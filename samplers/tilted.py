@@ -7,6 +7,7 @@ Lipschitz constant s = max_a ||a||_S of the maximum allows. Both accept with pro
 mass), and the target mass is common: the better envelope is the one with the smaller mass, known beforehand.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -66,16 +67,54 @@ def draw(key: Array, law: Tilted) -> Array:
 
 def propose_until_kept(key: Array, law: Tilted) -> tuple[Array, Array]:
     """One exact draw, and the number of proposals looked at, the kept one included."""
+    propose, sound = _proposer(law, BLOCK)
+
+    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+        return (~carry[2]) & (carry[1] < MOST_BLOCKS * BLOCK) & sound
+
+    def attempt(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        _, seen, _ = carry
+        z, keep = propose(jax.random.fold_in(key, seen))
+        first = jnp.argmax(keep)
+        return z[first], seen + jnp.where(jnp.any(keep), first + 1, BLOCK), jnp.any(keep)
+
+    start = (jnp.full(law.mean.shape, jnp.nan), jnp.zeros((), int), jnp.zeros((), bool))
+    z, seen, kept = jax.lax.while_loop(unfinished, attempt, start)
+    return jnp.where(kept, law.mean + law.unwhiten @ z, jnp.nan), seen
+
+
+def draws(key: Array, law: Tilted, number: int) -> Array:
+    """Several exact draws: the first that are kept of one stream of proposals, none of which is thrown away."""
+    block = max(BLOCK, number)
+    propose, sound = _proposer(law, block)
+
+    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+        _, filled, blocks = carry
+        return (filled < number) & (blocks < MOST_BLOCKS) & sound
+
+    def attempt(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        found, filled, blocks = carry
+        z, keep = propose(jax.random.fold_in(key, blocks))
+        slot = jnp.where(keep, filled + jnp.cumsum(keep) - 1, number)
+        return found.at[slot].set(z, mode="drop"), filled + jnp.sum(keep), blocks + 1
+
+    start = (jnp.full((number, law.mean.size), jnp.nan), jnp.zeros((), int), jnp.zeros((), int))
+    z, *_ = jax.lax.while_loop(unfinished, attempt, start)
+    return law.mean + z @ law.unwhiten.T
+
+
+def _proposer(law: Tilted, block: int) -> tuple[Callable[[Array], tuple[Array, Array]], Array]:
+    """Proposals from the better envelope, `block` at a time, which of them are kept; and whether the law is sound."""
     env = envelopes(law)
     use_mixture = env.mixture < env.inflated
     dim = law.mean.shape[-1]
     ceiling = env.inflated - dim / 2 * jnp.log1p(env.inflation)
+    shares = jnp.cumsum(jax.nn.softmax(env.log_weights))
 
-    def block(key: Array) -> tuple[Array, Array]:
+    def propose(key: Array) -> tuple[Array, Array]:
         normal_key, choice_key = jax.random.split(key)
-        noise = jax.random.normal(normal_key, (BLOCK, dim))
-        uniform = jax.random.uniform(choice_key, (BLOCK,))
-        shares = jnp.cumsum(jax.nn.softmax(env.log_weights))
+        noise = jax.random.normal(normal_key, (block, dim))
+        uniform = jax.random.uniform(choice_key, (block,))
         arm = jnp.minimum(
             jnp.searchsorted(shares, uniform * shares[-1], "right", method="compare_all"), shares.size - 1
         )
@@ -88,15 +127,4 @@ def propose_until_kept(key: Array, law: Tilted) -> tuple[Array, Array]:
         keep = jnp.where(use_mixture, jnp.argmax(values, axis=-1) == arm, jnp.log(uniform) < log_keep)
         return z, keep
 
-    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
-        return (~carry[2]) & (carry[1] < MOST_BLOCKS * BLOCK) & jnp.isfinite(env.mixture)
-
-    def attempt(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        _, seen, _ = carry
-        z, keep = block(jax.random.fold_in(key, seen))
-        first = jnp.argmax(keep)
-        return z[first], seen + jnp.where(jnp.any(keep), first + 1, BLOCK), jnp.any(keep)
-
-    start = (jnp.full(dim, jnp.nan), jnp.zeros((), int), jnp.zeros((), bool))
-    z, seen, kept = jax.lax.while_loop(unfinished, attempt, start)
-    return jnp.where(kept, law.mean + law.unwhiten @ z, jnp.nan), seen
+    return propose, jnp.isfinite(env.mixture)

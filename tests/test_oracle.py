@@ -63,6 +63,9 @@ def _draws(law, keys):
     return jax.lax.map(lambda key: oracle.propose_until_kept(key, law), keys, batch_size=250)
 
 
+_together = jax.jit(oracle.draws, static_argnums=2)
+
+
 def draws(law):
     """Positions and the number of proposals that each took."""
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
@@ -111,6 +114,18 @@ def test_arms_are_chosen_as_often_as_quadrature_says(pull):
     *_, up = coordinates(law)
     probabilities = np.prod(np.where(law.actions > 0, up, 1 - up), axis=1)
     assert_frequencies(chosen(positions, law.actions), probabilities)
+
+
+@pytest.mark.parametrize("pull", PULLS)
+def test_draws_made_together_have_the_same_law_and_do_not_know_each_other(pull):
+    law = FACTORED.stretched(pull)
+    positions = np.asarray(_together(jax.random.key(SEED + 4), law.tilted, DRAWS))
+    _, mean, square, up = coordinates(law)
+    assert_mean(np.concatenate([positions, positions**2], axis=1), np.concatenate([mean, square]))
+    probabilities = np.prod(np.where(law.actions > 0, up, 1 - up), axis=1)
+    assert_frequencies(chosen(positions, law.actions), probabilities)
+    for gap in (1, DRAWS // 2):  # a neighbour, and one of another block of proposals
+        assert_mean((positions[:-gap] - mean) * (positions[gap:] - mean), np.zeros(DIM))
 
 
 @pytest.mark.parametrize("pull", PULLS)
@@ -269,6 +284,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
     positions, proposals = _draws(tilted, jax.random.split(jax.random.key(0), DRAWS))
     assert np.all(np.isnan(positions))
     assert np.all(proposals == 0)
+    assert np.all(np.isnan(_together(jax.random.key(0), tilted, DRAWS)))
 
 
 def test_one_broken_run_does_not_touch_its_neighbours():

@@ -45,7 +45,7 @@ def assert_same(ours: Simulation, theirs: Simulation, runs=slice(None), rounds=s
 
 # a plain chain, a loop of data-dependent length side by side, one run after the other, a history that grows
 AGENTS = {
-    "mala": (Sparse(dim=3), Thompson(sampler=MALA(steps=3))),
+    "mala": (Sparse(), Thompson(sampler=MALA())),  # of the paper's size: there the width of a block shows
     "exact": (Dense(dim=3), Thompson(sampler=Exact())),
     "nuts": (Sparse(dim=3), Thompson(sampler=NUTS(steps=1))),
     "rows": (

@@ -74,12 +74,16 @@ class Thompson:
         return state._replace(sampler=sampler), self.best(position, seen), effort
 
     def draw(self, key: Array, state: ThompsonState, seen: Round) -> tuple[SamplerState, Draw]:
-        """The draw of a round, from where the last round ended or from the prior."""
-        sampler = state.sampler
-        if not self.warm:
-            key, start_key = jax.random.split(key)
-            sampler = self.sampler.init(start_key, latent(self.reward, seen.actions.shape[-1]).draw)
-        return self.sampler.sample(key, self.target(state, seen), sampler)
+        """The draw of a round."""
+        key, begin = self.begin(key, state, seen)
+        return self.sampler.sample(key, self.target(state, seen), begin)
+
+    def begin(self, key: Array, state: ThompsonState, seen: Round) -> tuple[Array, SamplerState]:
+        """Where a round's sampling begins, where the last round ended or at a draw from the prior; and a key for it."""
+        if self.warm:
+            return key, state.sampler
+        key, start = jax.random.split(key)
+        return key, self.sampler.init(start, latent(self.reward, seen.actions.shape[-1]).draw)
 
     def best(self, position: Array, seen: Round) -> Array:
         """The arm that is best under a position; ties go to the lowest index."""

@@ -104,26 +104,34 @@ def _one(
     own = jax.random.fold_in(jax.random.fold_in(key, DIAGNOSIS), t)
     as_used, truth, spread, mixing = jax.random.split(own, 4)
 
-    def as_in_the_run(key: Array) -> Draw:
-        return agent.draw(key, state, seen)[1]
+    def begin(key: Array) -> tuple[Array, Any]:
+        return agent.begin(key, state, seen)
 
-    def sample(key: Array, start: Array) -> Draw:
-        return agent.sampler.sample(key, target, state.sampler._replace(position=start))[1]
+    def sample(key: Array, begin: Any) -> Draw:
+        return agent.sampler.sample(key, target, begin)[1]
 
-    def trace(key: Array, start: Array) -> Draw:
-        return agent.sampler.trace(key, target, state.sampler._replace(position=start), effort.draws)
+    def trace(key: Array, begin: Any) -> Draw:
+        return agent.sampler.trace(key, target, begin, effort.draws)
+
+    def moved(starts: Array) -> Any:
+        return jax.vmap(lambda start: state.sampler._replace(position=start))(starts)
 
     many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
-    replicas = many(as_in_the_run)(jax.random.split(as_used, effort.replicas))
     reference, diverged = _reference(truth, target, state, effort)
     flat = reference.reshape(-1, reference.shape[-1])
     centre = jnp.mean(flat, axis=0)
     starts = centre + 2 * (flat[:: flat.shape[0] // effort.superchains][: effort.superchains] - centre)
     each = effort.replicas // effort.superchains
-    nested = many(sample)(
-        jax.random.split(spread, each * effort.superchains), jnp.repeat(starts, each, axis=0)
+    # from the round's own start and from the spread ones in one go: it is the same program
+    own_keys, own_begin = jax.vmap(begin)(jax.random.split(as_used, effort.replicas))
+    spread_keys = jax.random.split(spread, each * effort.superchains)
+    both_begin = jax.tree.map(_joined, own_begin, moved(jnp.repeat(starts, each, axis=0)))
+    both = many(sample)(jnp.concatenate([own_keys, spread_keys]), both_begin)
+    replicas, nested = (
+        jax.tree.map(lambda x, at=at: x[at], both)
+        for at in (slice(effort.replicas), slice(effort.replicas, None))
     )
-    chains = many(trace)(jax.random.split(mixing, effort.chains), starts[: effort.chains])
+    chains = many(trace)(jax.random.split(mixing, effort.chains), moved(starts[: effort.chains]))
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
     return Samples(
         replicas,
@@ -146,12 +154,18 @@ def _condition(target: Target, position: Array) -> Array:
     return eigenvalues[-1] / eigenvalues[0]
 
 
+def _joined(ours: Array, theirs: Array) -> Array:
+    return jnp.concatenate([ours, theirs])
+
+
 def _one_by_one(function: Any) -> Any:
     return lambda *arrays: jax.lax.map(lambda row: function(*row), arrays)
 
 
 def _reference(key: Array, target: Target, state: ThompsonState, effort: Effort) -> tuple[Array, Array]:
     """Exact draws, or where there are none long NUTS chains that have to pass a gate."""
+    if target.exact_draws is not None:
+        return target.exact_draws(key, effort.reference), jnp.zeros((), int)
     if target.exact is not None:
         return jax.vmap(target.exact)(jax.random.split(key, effort.reference)), jnp.zeros((), int)
     nuts = NUTS()

@@ -1,7 +1,8 @@
 """Reward programs: NumPyro programs that sample parameters and return a function from features to mean rewards."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -93,26 +94,49 @@ class Latent:
 
 @lru_cache(maxsize=256)
 def latent(reward: Reward, dim: int) -> Latent:
-    """Looks at a reward program once, outside of any transformation."""
-    with jax.ensure_compile_time_eval():
-        program = reward.program(dim)
+    """Looks at a reward program once, outside of any transformation: those belong to the thread they are made in."""
+    with ThreadPoolExecutor(1) as elsewhere:
+        return elsewhere.submit(_looked_at, reward, dim).result()
+
+
+def _looked_at(reward: Reward, dim: int) -> Latent:
+    bare = _abstract(type(reward).__name__, reward.program(dim))
+    look = _look(bare)
+    prior = _gaussian(look)
+    at_draws = look.coefficients
+    is_coefficients = (
+        at_draws is not None
+        and at_draws.shape == look.draws.shape
+        and np.allclose(at_draws, look.draws, rtol=1e-12)
+    )
+    spread = np.diag(1 / np.var(look.draws, axis=0))
+    return replace(
+        bare,
+        prior=prior,
+        gaussian=prior if is_coefficients else None,
+        prior_precision=prior.precision if prior else spread,
+    )
+
+
+def _abstract(name: str, program: Program) -> Latent:
+    """The program's parameters, from shapes alone."""
+    seen: dict[str, Any] = {}
+
+    def flattened() -> Array:
         function, sites = _run(handlers.seed(program, jax.random.key(0)))
         if not sites:
-            raise InputError(f"reward {type(reward).__name__} samples no parameters")
-        for name, site in sites.items():
-            if site["fn"].support.is_discrete:
+            raise InputError(f"reward {name} samples no parameters")
+        for site in sites:
+            if sites[site]["fn"].support.is_discrete:
                 raise InputError(
-                    f"reward site {name!r} is discrete; samplers here need continuous parameters"
+                    f"reward site {site!r} is discrete; samplers here need continuous parameters"
                 )
-        flat, unravel = ravel_pytree(_unconstrained(sites))
-        linear = isinstance(function, LinearFunction)
-        bare = Latent(program, flat.size, linear, None, None, np.eye(flat.size), unravel)
-        draws = jax.jit(jax.vmap(bare.draw))(jax.random.split(jax.random.key(1), 256))
-        prior = _gaussian(bare, draws)
-        gaussian = prior if linear and _is_coefficients(bare, draws) else None
-        spread = np.diag(1 / np.var(np.asarray(draws), axis=0))
-        precision = prior.precision if prior else spread
-        return Latent(program, flat.size, linear, prior, gaussian, precision, unravel)
+        flat, seen["unravel"] = ravel_pytree(_unconstrained(sites))
+        seen["linear"] = isinstance(function, LinearFunction)
+        return flat
+
+    size = jax.eval_shape(flattened).size
+    return Latent(program, size, seen["linear"], None, None, np.eye(size), seen["unravel"])
 
 
 def _run(program: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
@@ -128,33 +152,41 @@ def _unconstrained(sites: Mapping[str, Any]) -> dict[str, Array]:
     return {name: biject_to(site["fn"].support).inv(site["value"]) for name, site in sites.items()}
 
 
-def _is_coefficients(model: Latent, points: Array) -> bool:
-    """Whether the flat vector is the coefficients of the linear function."""
+class Look(NamedTuple):
+    """What a prior is like: draws from it, slopes of its log-density there and in the tails."""
 
-    @jax.jit
-    @jax.vmap
+    draws: np.ndarray
+    points: np.ndarray
+    slopes: np.ndarray  # at the points
+    hessian: np.ndarray  # in the middle
+    coefficients: np.ndarray | None  # of the linear functions that the draws stand for
+
+
+def _look(model: Latent) -> Look:
+    """One compiled program for all of it."""
+
     def coefficients(point: Array) -> Array:
         function = model.function(point)
         assert isinstance(function, LinearFunction)
         return function.coefficients
 
-    shape = jax.eval_shape(coefficients, points).shape
-    return shape == points.shape and np.allclose(coefficients(points), points, rtol=1e-12)
-
-
-def _gaussian(model: Latent, draws: Array) -> GaussianPrior | None:
-    """The prior's moments if the log-prior is quadratic in the flat vector."""
-    centre = jnp.mean(draws, axis=0)
-    points = jnp.concatenate([draws, centre + 100 * (draws - centre)])  # the tails as well
-
     @jax.jit
-    def look(points: Array) -> tuple[Array, Array]:
+    def look() -> Look:
+        draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(1), 256))
+        centre = jnp.mean(draws, axis=0)
+        points = jnp.concatenate([draws, centre + 100 * (draws - centre)])
         slope = jax.grad(model.logdensity(model.program))
-        return jax.vmap(slope)(points), jax.jacfwd(slope)(centre)
+        at_draws = jax.vmap(coefficients)(draws) if model.linear else None
+        return Look(draws, points, jax.vmap(slope)(points), jax.jacfwd(slope)(centre), at_draws)
 
-    slopes, hessian = map(np.asarray, look(points))
-    precision, shift = -hessian, slopes[0] - hessian @ np.asarray(points[0])
-    quadratic = np.allclose(slopes, shift - points @ precision, rtol=1e-6, atol=1e-6 * np.std(slopes))
+    return Look(*(None if x is None else np.asarray(x) for x in look()))
+
+
+def _gaussian(look: Look) -> GaussianPrior | None:
+    """The prior's moments if the log-prior is quadratic in the flat vector."""
+    precision, shift = -look.hessian, look.slopes[0] - look.hessian @ look.points[0]
+    fitted = shift - look.points @ precision
+    quadratic = np.allclose(look.slopes, fitted, rtol=1e-6, atol=1e-6 * np.std(look.slopes))
     if not (quadratic and np.all(np.linalg.eigvalsh(precision) > 0)):
         return None
     return GaussianPrior(np.linalg.solve(precision, shift), precision)
