@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # would fetch the newest ones.
 INSTALL = -m pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test lint types wheel constraints setup clean distclean
+.PHONY: help demo test slow lint types wheel constraints setup clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,9 +19,12 @@ help: ## this list
 demo: $(READY) ## run the main experiment and say where its report is
 	$(VENV)/bin/fgtsva run
 
-test: lint types ## lint, types, then the tests
+test: lint types ## lint, types, then the tests that are not marked slow
 	@.ci/browser
-	$(PY) -m pytest $(WORKERS) $(PYTEST_ARGS)
+	$(PY) -m pytest $(WORKERS) -m "not slow" $(PYTEST_ARGS)
+
+slow: $(READY) ## the tests that are marked slow, which CI runs too
+	$(PY) -m pytest $(WORKERS) -m slow $(PYTEST_ARGS)
 
 lint: $(READY) ## ruff: rules and format
 	$(PY) -m ruff check

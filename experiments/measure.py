@@ -1,6 +1,6 @@
 """Measures the samplers of a study's cells, from what their runs stored: arrays for the tree that ArviZ can read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -9,7 +9,7 @@ import xarray as xr
 
 from experiments.cells import Cell
 from fgtsva_ppl.agents import Thompson
-from fgtsva_ppl.diagnostics import METRICS, Samples, probe, quality
+from fgtsva_ppl.diagnostics import METRICS, Samples, probing, quality
 from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import Snapshot
 
@@ -28,8 +28,7 @@ def diagnose(
     assert isinstance(agent, Thompson)
     groups: Groups = {}
     rows: list[list[tuple[dict[str, float], np.ndarray, np.ndarray, str]]] = []
-    for snapshot in snapshots:
-        samples = probe(cell.environment, agent, snapshot, runs=runs, seed=cell.seed)
+    for snapshot, samples in _probed(cell, agent, snapshots, runs):
         rows.append([quality(_run(samples, i)) for i in range(runs)])
         groups |= _chains(cell, agent, snapshot.round, _run(samples, 0))
         progress()
@@ -40,6 +39,20 @@ def diagnose(
     groups["diagnostics"] = _metrics(rows, [snapshot.round for snapshot in snapshots])
     groups["diagnostics"].attrs["refused"] = "; ".join(refused)
     return groups
+
+
+def _probed(
+    cell: Cell, agent: Thompson, snapshots: Sequence[Snapshot], runs: int
+) -> Iterator[tuple[Snapshot, Samples]]:
+    """Every snapshot with what was drawn for it; the next is being drawn while one is looked at."""
+
+    def begun(snapshot: Snapshot) -> Callable[[], Samples]:
+        return probing(cell.environment, agent, snapshot, runs=runs, seed=cell.seed)
+
+    under_way = [begun(snapshot) for snapshot in snapshots[:1]]
+    for index, snapshot in enumerate(snapshots):
+        under_way += [begun(following) for following in snapshots[index + 1 : index + 2]]
+        yield snapshot, under_way.pop(0)()
 
 
 def _run(samples: Samples, index: int) -> Samples:

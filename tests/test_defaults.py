@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import quick_jit
+from worlds import STUDIED, quick_jit, rest_is_slow
 
 from fgtsva_ppl import ENVIRONMENTS, SAMPLERS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
@@ -84,7 +84,7 @@ def played(name):
     return jax.tree.map(lambda x: np.asarray(x).reshape(2, len(NAMES), RUNS, ROUNDS), result)
 
 
-@pytest.mark.parametrize("name", SAMPLERS.names())
+@pytest.mark.parametrize("name", rest_is_slow(SAMPLERS.names(), STUDIED))
 def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
     effort, distance = (jax.tree.map(lambda x: x[0], part) for part in played(name))
     assert effort.restored.sum() == 0

@@ -26,18 +26,21 @@ Z = stats.norm.ppf(1 - FALSE_ALARM / 2)
 RUNS = 6
 
 
-def measured(sampler, c=0.0, effort=None, rounds=30):
+EFFORT = Effort(replicas=2048, reference=8192)
+
+
+def measured(sampler, c=0.0, rounds=30):
     """Diagnostics of the last of a few rounds, a dict a run."""
     agent = Thompson(posterior=FGTSVA(c=c), sampler=sampler).for_horizon(rounds)
     played = simulate(Sparse(), agent, rounds=rounds, runs=RUNS, probes=[rounds])
-    samples = probe(Sparse(), agent, played.snapshots[0], runs=RUNS, seed=0, effort=effort)
+    samples = probe(Sparse(), agent, played.snapshots[0], runs=RUNS, seed=0, effort=EFFORT)
     return [quality(jax.tree.map(lambda x, i=i: x[i], samples)) for i in range(RUNS)]
 
 
 @pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
 def test_spread_and_covariance_error_of_scaled_exact_draws_are_the_known_ones(spread):
-    effort = Effort(replicas=2048, reference=8192)
-    for metrics, *_ in measured(Control(spread=spread), effort=effort):
+    effort = EFFORT
+    for metrics, *_ in measured(Control(spread=spread)):
         dim = 5
         # a sample variance of n normal draws has relative error sqrt(2/n); the mean over 5 independent ones less
         error = spread**2 * np.sqrt(2 / dim * (1 / effort.replicas + 1 / effort.reference))

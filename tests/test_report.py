@@ -320,7 +320,14 @@ def test_a_folder_that_is_none_is_told(tmp_path):
 
 def test_a_run_writes_the_report_that_the_command_rebuilds(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "output=here")
+    words = (
+        "environment=sparse",
+        "sampler=exact,mala",
+        "rounds=12",
+        "runs=3",
+        "output=here",
+        "diagnostics.rounds=2,12",
+    )
     code, out, err = call("run", *words, capsys=capsys, monkeypatch=monkeypatch)
     assert code == 0, err
     assert "report.html" in out

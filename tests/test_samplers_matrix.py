@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from worlds import quick_jit
 
 from samplers import (
     SAMPLERS,
@@ -75,7 +76,7 @@ def target(t, fall):
     return Target(logdensity, lambda _: precision, Gaussian(precision, precision @ MEAN), exact)
 
 
-@jax.jit
+@quick_jit
 def play(sampler, fall):
     """One run of a few rounds, the state carried along."""
 
@@ -142,7 +143,7 @@ def test_a_draw_is_the_end_of_its_chain(name):
     """sample and trace are the same chain."""
     sampler = SAMPLERS.build(name)
 
-    @jax.jit
+    @quick_jit
     def both(key):
         state = sampler.init(key, lambda k: jax.random.normal(k, (DIM,)))
         chain = sampler.trace(key, target(1, 0.0), state, sampler.steps)
@@ -157,7 +158,7 @@ def test_a_draw_is_the_end_of_its_chain(name):
 def test_trace_has_as_many_draws_as_asked_for(name):
     sampler = SAMPLERS.build(name)
 
-    @jax.jit
+    @quick_jit
     def chain(key):
         state = sampler.init(key, lambda k: jax.random.normal(k, (DIM,)))
         return sampler.trace(key, target(1, 0.0), state, 7)
@@ -207,7 +208,7 @@ def test_gradients_are_counted(name):
     sampler = SAMPLERS.build(name, COUNTED[name])
     watched = Target(logdensity, lambda _: jnp.eye(DIM))
 
-    @jax.jit
+    @quick_jit
     def one(key):
         state = sampler.init(key, lambda k: jax.random.normal(k, (DIM,)))
         return sampler.sample(key, watched, state)[1]

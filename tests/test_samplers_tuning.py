@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from worlds import quick_jit
 
 from samplers import HMC, MALA, NUTS, SAMPLERS, SGLD, InputError, SamplerState, Target
 from samplers.base import fetched
@@ -170,7 +171,7 @@ def test_a_start_far_out_is_brought_in(name):
     sampler = SAMPLERS.build(name)
     spot = STIFF.precision(HERE)
 
-    @jax.jit
+    @quick_jit
     @jax.vmap
     def distances(key):
         first, second = jax.random.split(key)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from montecarlo import assert_mean
-from worlds import PlainLinear
+from worlds import PlainLinear, rest_is_slow
 
 from fgtsva_ppl import (
     FGTSA,
@@ -53,6 +53,7 @@ AGENTS = {
         Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(steps=3)),
     ),
 }
+QUICK = ("mala", "nuts")
 ROUNDS = 20
 MANY = 60  # with 25 side by side and two devices: two blocks on each
 
@@ -62,19 +63,20 @@ def many(name):
     return simulate(*AGENTS[name], rounds=ROUNDS, runs=MANY)
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", rest_is_slow(AGENTS, QUICK))
 def test_a_run_is_the_same_alone_and_among_others(name):
     assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=3), many(name), slice(0, 3))
     assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=1, first_run=41), many(name), slice(41, 42))
 
 
-@pytest.mark.parametrize(("name", "device"), [*((name, 0) for name in AGENTS), ("mala", 1)])
+@pytest.mark.parametrize("device", rest_is_slow([0, 1], [0]))
+@pytest.mark.parametrize("name", rest_is_slow(AGENTS, QUICK))
 def test_a_run_is_the_same_on_one_device_as_on_two(name, device):
     alone = simulate(*AGENTS[name], rounds=ROUNDS, runs=MANY, devices=[jax.devices()[device]])
     assert_same(alone, many(name))
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", rest_is_slow(AGENTS, QUICK))
 def test_a_run_is_the_same_when_it_is_played_again(name):
     assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=MANY), many(name))
 
@@ -136,11 +138,7 @@ class Watcher:
 
 @pytest.mark.parametrize("environment", [Dense(dim=3), Contextual(dim=3, arms=4, p=0.5)])
 def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
-    inner = [
-        Thompson(sampler=PSGLD(steps=2)),
-        Thompson(sampler=PSGLD(steps=7)),
-        Thompson(posterior=TS(), sampler=MALA(steps=2)),
-    ]
+    inner = [Thompson(sampler=PSGLD(steps=2)), Thompson(posterior=TS(), sampler=MALA(steps=3))]
     first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)
     # sigma, the arms, the reward of the round before, and regrets: so theta* and the noise as well
     for name in ("acceptance", "diverged", "gradients", "regret"):
@@ -340,7 +338,7 @@ def test_a_clairvoyant_has_no_regret_and_the_worst_player_all_of_it():
     np.testing.assert_allclose(worst.cumulative_regret[:, -1], 20 * 2 * 1.4 / np.sqrt(2), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", rest_is_slow(AGENTS, QUICK))
 def test_regret_is_not_negative_and_adds_up(name):
     result = many(name)
     assert np.all(result.regret >= 0)

@@ -12,20 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import quick_jit
+from worlds import STUDIED, quick_jit
 
 from fgtsva_ppl import ENVIRONMENTS, POSTERIORS, SAMPLERS, InputError, Thompson
 from fgtsva_ppl.simulate import _round, _start, check
 from samplers.settings import number, settings, structure
 
-STUDIED = (
-    "exact",
-    "sgld",
-    "psgld",
-    "mala",
-    "hmc",
-    "nuts",
-)  # the rest meets the posterior that has most to it
 SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3}, "homoscedastic": {"dim": 3},
          "contextual": {"dim": 3, "arms": 8}, "finite": {"arms": 4}}  # fmt: skip
 
@@ -79,6 +71,10 @@ def played():
 PLAYED = [case for case in played() if case not in REFUSED]
 
 
+def _marked(case):
+    return case if case[0] in STUDIED else pytest.param(*case, marks=pytest.mark.slow)
+
+
 @quick_jit
 def two_rounds(environment, agent, key):
     carry = _start(environment, agent, key)
@@ -91,7 +87,9 @@ def made(sampler, posterior):
     return Thompson(posterior=POSTERIORS.build(posterior), sampler=SAMPLERS.build(sampler))
 
 
-@pytest.mark.parametrize(("sampler", "posterior", "group"), [case for case in ALL if case[0] in STUDIED])
+@pytest.mark.parametrize(
+    ("sampler", "posterior", "group"), [case for case in ALL if case[0] in ("exact", "mala")]
+)
 def test_what_goes_together_is_said_beforehand(sampler, posterior, group):
     if (sampler, posterior, group) in REFUSED:
         with pytest.raises(InputError, match="exact draws"):
@@ -100,7 +98,7 @@ def test_what_goes_together_is_said_beforehand(sampler, posterior, group):
         check(OneOf(GROUPS[group]), made(sampler, posterior), 2)
 
 
-@pytest.mark.parametrize(("sampler", "posterior", "group"), PLAYED)
+@pytest.mark.parametrize(("sampler", "posterior", "group"), [_marked(case) for case in PLAYED])
 def test_two_rounds(sampler, posterior, group):
     agent = made(sampler, posterior)
     for which, environment in enumerate(GROUPS[group]):

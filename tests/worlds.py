@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pytest
 
 from fgtsva_ppl import PSGLD, Contextual, Dense, Sparse, Thompson
 from fgtsva_ppl.protocols import Round
@@ -42,6 +43,15 @@ class Log(NamedTuple):
 
 # For programs that compile longer than they run: half the compile time, the same mathematics.
 quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+
+# The samplers of the default study: what is looked at for every sampler is looked at for these in each run of the tests
+STUDIED = ("exact", "sgld", "psgld", "mala", "hmc", "nuts")
+
+
+def rest_is_slow(names, quick):
+    """Parameters of a test, those that are not among the quick ones marked slow."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
 
 ROUNDS = 12
 WORLDS = {

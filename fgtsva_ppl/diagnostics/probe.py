@@ -59,6 +59,19 @@ def probe(
     effort: Effort | None = None,
 ) -> Samples:
     """Draws everything that the diagnostics of a round need, for the first `runs` runs of a simulation."""
+    return probing(environment, agent, snapshot, runs=runs, seed=seed, effort=effort)()
+
+
+def probing(
+    environment: Environment,
+    agent: Thompson,
+    snapshot: Snapshot,
+    *,
+    runs: int,
+    seed: int,
+    effort: Effort | None = None,
+) -> Callable[[], Samples]:
+    """Begins to probe; what it returns waits for the end. In between there is time for something else."""
     mesh = Mesh(np.array(jax.devices()), ("runs",))
     padded = -(-runs // mesh.size) * mesh.size
     chosen = np.minimum(np.arange(padded), runs - 1)
@@ -66,7 +79,7 @@ def probe(
     keys, t = run_keys(seed, chosen), jnp.asarray(snapshot.round - 1)
     seen, means = _revealed(environment, keys, t)
     drawn = _probe(agent, keys, states, seen, means, t, effort=effort or Effort(), mesh=mesh)
-    return jax.tree.map(lambda x: np.asarray(x)[:runs], drawn)
+    return lambda: jax.tree.map(lambda x: np.asarray(x)[:runs], drawn)
 
 
 @jax.jit
