@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import Card, Kernel, MarkovSampler, Step
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -80,7 +80,7 @@ def from_blackjax(
         scalar: ClassVar[bool] = one_at_a_time
         card: ClassVar[Card] = default_card or Card("own", "as its author says", f"{gradients} x steps", "")
 
-        steps: int = integer(default=default_steps, least=1, doc="transitions a round")
+        steps: int = count(default=default_steps, least=1, doc="transitions a round")
         step: float = number(default=default_step, above=0, doc="step length, in units of the frame")
         whiten: str = whitening(default_whiten)
         rule: str = step_rule()

@@ -7,7 +7,7 @@ import blackjax
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel
 from samplers.mclmc import Microcanonical
-from samplers.settings import integer, number, settings
+from samplers.settings import count, integer, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -24,7 +24,7 @@ class AdjustedMCLMC(Microcanonical):
         "dim >= 2; precision, to whiten",
     )
 
-    steps: int = integer(default=5, least=1, doc="transitions a round")
+    steps: int = count(default=5, least=1, doc="transitions a round")
     integration_steps: int = integer(
         default=3, least=1, doc="integration steps a transition, two gradients each"
     )

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -19,7 +19,7 @@ class Barker(MarkovSampler):
     fetched: ClassVar[bool] = True  # its steps are never longer than a few deviations
     card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 2", "precision, to whiten")
 
-    steps: int = integer(default=20, least=1, doc="transitions a round")
+    steps: int = count(default=20, least=1, doc="transitions a round")
     step: float = number(default=1.4, above=0, doc="step size, times dim^(-1/6) / sqrt(largest curvature)")
     whiten: str = whitening()
     rule: str = step_rule()

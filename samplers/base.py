@@ -6,6 +6,7 @@ log-density: the next target is another function.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -83,6 +84,26 @@ class Step(NamedTuple):
     energy: Array | float = math.nan
 
 
+class Spent(NamedTuple):
+    """What several transitions report together."""
+
+    acceptance: Array
+    diverged: Array
+    gradients: Array
+
+    @classmethod
+    def nothing(cls) -> "Spent":
+        """Before the first."""
+        return cls(jnp.zeros(()), jnp.zeros((), int), jnp.zeros((), int))
+
+    def plus(self, step: Step) -> "Spent":
+        """With one more."""
+        gradients = jnp.asarray(step.gradients, int)
+        return Spent(
+            self.acceptance + step.acceptance, self.diverged + step.diverged, self.gradients + gradients
+        )
+
+
 class Kernel(NamedTuple):
     """A Markov kernel for one target in one frame: BlackJAX's differences end where one of these begins."""
 
@@ -127,7 +148,7 @@ class MarkovSampler:
 
     def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         """The position after `steps` transitions."""
-        first, steps = self._keys(key, self.steps)
+        first, rest = jax.random.split(key)
         where = self.frame(target, state.position)
         position, learnt, spent = state.position, state.tuning, jnp.asarray(where.spent)
         if self.warmup:
@@ -141,22 +162,28 @@ class MarkovSampler:
             where = learnt.applied(where)
         kernel = self.kernel(where)
         transition = self._transition(where, kernel)
-        indexed = (steps, jnp.arange(self.steps))
-        end, infos = jax.lax.scan(transition, kernel.init(first, self._start(where, position)), indexed)
+
+        def advance(index: Array, carry: tuple[Any, Spent]) -> tuple[Any, Spent]:
+            state, info = transition(carry[0], (jax.random.fold_in(rest, index), index))
+            return state, carry[1].plus(info)
+
+        start = kernel.init(first, self._start(where, position))
+        end, total = jax.lax.fori_loop(0, self.steps, advance, (start, Spent.nothing()))
         position = where.outward(kernel.position(end))
-        accepted = jnp.mean(infos.acceptance)
+        accepted = total.acceptance / self.steps
         if self._tuned:
             learnt = learnt._replace(targets=learnt.targets + 1)
             learnt = tuning.followed(learnt, accepted, self.target_acceptance) if self.adapt else learnt
-        gradients = jnp.sum(jnp.asarray(infos.gradients)) + kernel.init_gradients + self.fetched + spent
-        return SamplerState(position, learnt), Draw(position, accepted, jnp.sum(infos.diverged), gradients)
+        gradients = total.gradients + kernel.init_gradients + self.fetched + spent
+        return SamplerState(position, learnt), Draw(position, accepted, total.diverged, gradients)
 
     def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
         """Every position of a chain of `draws` transitions, with the tuning as it is."""
         where = self.frame(target, state.position)
         where = state.tuning.applied(where) if self._tuned else where
         kernel = self.kernel(where)
-        first, steps = self._keys(key, draws)
+        first, rest = jax.random.split(key)
+        steps = jax.vmap(partial(jax.random.fold_in, rest))(jnp.arange(draws))
         transition = self._transition(where, kernel)
 
         def report(carry: Any, indexed: tuple[Array, Array]) -> tuple[Any, Draw]:
@@ -184,10 +211,6 @@ class MarkovSampler:
             return self.kernel(where.stretched((index + 1.0) ** (-self.decay / 2))).step(key, carry)
 
         return transition
-
-    def _keys(self, key: Array, steps: int) -> tuple[Array, Array]:
-        keys = jax.random.split(key, steps + 1)
-        return keys[0], keys[1:]
 
 
 def fetched(where: Frame, position: Array) -> Array:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel
 from samplers.hmc import Hamiltonian
-from samplers.settings import integer, number, settings
+from samplers.settings import count, integer, number, settings
 from samplers.tuning import acceptance, adapting, warming, warming_every
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -23,7 +23,7 @@ class DynamicHMC(Hamiltonian):
         "Metropolis-adjusted", ASYMPTOTIC, "steps x leapfrogs + 1, on average", "precision, to whiten"
     )
 
-    steps: int = integer(default=5, least=1, doc="transitions a round")
+    steps: int = count(default=5, least=1, doc="transitions a round")
     leapfrogs: int = integer(default=4, least=1, doc="leapfrog steps a transition, on average")
     step: float = number(default=0.6, above=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
     whiten: str = whitening()

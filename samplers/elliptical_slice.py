@@ -8,7 +8,7 @@ from jax import Array
 
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
-from samplers.settings import InputError, integer, settings
+from samplers.settings import InputError, count, settings
 from samplers.target import Target
 from samplers.whitening import Frame, frame
 
@@ -21,7 +21,7 @@ class EllipticalSlice(MarkovSampler):
         "gradient-free", ASYMPTOTIC, "0 (about 3 values a step)", "a Gaussian factor: prior or posterior part"
     )
 
-    steps: int = integer(default=10, least=1, doc="transitions a round, each on one ellipse")
+    steps: int = count(default=10, least=1, doc="transitions a round, each on one ellipse")
 
     def frame(self, target: Target, position: Array) -> Frame:
         """Whitened by the Gaussian factor, whatever the curvature of the rest."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel
 from samplers.hmc import Hamiltonian
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -19,7 +19,7 @@ class GHMC(Hamiltonian):
 
     card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 1", "precision, to whiten")
 
-    steps: int = integer(default=20, least=1, doc="transitions a round")
+    steps: int = count(default=20, least=1, doc="transitions a round")
     step: float = number(default=0.6, above=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
     refresh: float = number(
         default=0.4, above=0, most=1, doc="share of the momentum's variance that is new in each transition"

@@ -6,7 +6,7 @@ import blackjax
 
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -17,7 +17,7 @@ class MALA(MarkovSampler):
 
     card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 1", "precision, to whiten")
 
-    steps: int = integer(default=20, least=1, doc="transitions a round")
+    steps: int = count(default=20, least=1, doc="transitions a round")
     step: float = number(default=1.0, above=0, doc="step size, times dim^(-1/3) / largest curvature")
     whiten: str = whitening()
     rule: str = step_rule()

@@ -8,7 +8,7 @@ from jax import Array
 
 from samplers.adapter import adapted
 from samplers.base import BIASED, Card, Kernel, MarkovSampler
-from samplers.settings import InputError, integer, number, settings
+from samplers.settings import InputError, count, number, settings
 from samplers.whitening import Frame, step_rule, whitening
 
 
@@ -33,7 +33,7 @@ class MCLMC(Microcanonical):
         "gradient, unadjusted", f"{BIASED}, O(step^2)", "2 x steps + 2", "dim >= 2; precision, to whiten"
     )
 
-    steps: int = integer(default=20, least=1, doc="integration steps a round, two gradients each")
+    steps: int = count(default=20, least=1, doc="integration steps a round, two gradients each")
     step: float = number(default=0.3, above=0, doc="step size, times sqrt(dim / largest curvature)")
     length: float = number(
         default=1.0, above=0, doc="length over which momentum decoheres, times sqrt(dim / largest curvature)"

@@ -1,6 +1,6 @@
 """Langevin steps without an accept test, in whitened coordinates."""
 
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.sgld import Langevin, decaying, minibatch
 from samplers.whitening import step_rule, whitening
 
@@ -9,7 +9,7 @@ from samplers.whitening import step_rule, whitening
 class PSGLD(Langevin):
     """The same steps in coordinates whitened by the posterior precision."""
 
-    steps: int = integer(default=20, least=1, doc="Langevin steps a round")
+    steps: int = count(default=20, least=1, doc="Langevin steps a round")
     step: float = number(
         default=0.2, above=0, doc="step size in whitened units; the variance is 1/(1 - step/2) too large"
     )

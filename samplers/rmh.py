@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -24,7 +24,7 @@ class RMH(MarkovSampler):
         "precision, to whiten",
     )
 
-    steps: int = integer(default=50, least=1, doc="transitions a round")
+    steps: int = count(default=50, least=1, doc="transitions a round")
     step: float = number(default=2.4, above=0, doc="step size, times dim^(-1/2) / sqrt(largest curvature)")
     whiten: str = whitening()
     rule: str = step_rule()

@@ -1,6 +1,7 @@
-"""Settings: frozen dataclasses that JAX sees through. Floats are traced; everything else is structure.
+"""Settings: frozen dataclasses that JAX sees through. Floats and counts are traced; everything else is structure.
 
-Two settings objects that differ only in floats share one compiled program, so a sweep over a step size compiles once.
+Two settings objects that differ only in what is traced share one compiled program: a sweep over a step size or over a
+number of steps compiles once.
 """
 
 import dataclasses
@@ -35,6 +36,13 @@ def number(
     """A traced field: `above` < value, `least` <= value <= `most`. A default of None means "derived" (see doc)."""
     return dataclasses.field(
         default=default, metadata={"above": above, "least": least, "most": most, "doc": doc}
+    )
+
+
+def count(*, default: int, least: int = 0, most: float = math.inf, doc: str) -> Any:
+    """A traced whole number: how often a loop runs, not how large an array is."""
+    return dataclasses.field(
+        default=default, metadata={"counted": True, "least": least, "most": most, "doc": doc}
     )
 
 
@@ -74,7 +82,9 @@ def _plain(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(number, integer, choice, switch, part, structure))
+@dataclass_transform(
+    frozen_default=True, field_specifiers=(number, count, integer, choice, switch, part, structure)
+)
 def settings[T](cls: type[T]) -> type[T]:
     """Makes a frozen dataclass of settings that checks its values and registers itself with JAX."""
     if "__post_init__" not in cls.__dict__:
@@ -82,10 +92,15 @@ def settings[T](cls: type[T]) -> type[T]:
     made = dataclasses.dataclass(frozen=True)(cls)
     hints = _HINTS[made] = get_type_hints(made)
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
-    traced = [f.name for f in fields if f.metadata.get("traced") or _plain(hints[f.name])[0] is float]
+    traced = [f.name for f in fields if _is_traced(f, hints[f.name])]
     static = [f.name for f in fields if f.name not in traced]
     jax.tree_util.register_dataclass(made, traced, static)
     return made
+
+
+def _is_traced(field: "dataclasses.Field[Any]", hint: Any) -> bool:
+    meta = field.metadata
+    return bool(meta.get("traced") or meta.get("counted") or _plain(hint)[0] is float)
 
 
 _HINTS: dict[type, dict[str, Any]] = {}  # looked up once a class: settings are rebuilt at every compiled call
@@ -119,6 +134,8 @@ def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
         return value
     if kind is int:
         if isinstance(value, bool) or not isinstance(value, Integral):
+            if meta.get("counted") and not isinstance(value, Real):
+                return _not_a_number(field, value)
             raise InputError(f"{field.name}={value!r} must be a whole number{_range(meta)}")
         value = int(value)
     elif kind is float:
@@ -137,7 +154,8 @@ def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
 
 def _not_a_number(field: "dataclasses.Field[Any]", value: Any) -> Any:
     if isinstance(value, str | bytes | bool | list | dict | tuple) or value is None:
-        raise InputError(f"{field.name}={value!r} must be a number{_range(field.metadata)}")
+        what = "whole number" if field.metadata.get("counted") else "number"
+        raise InputError(f"{field.name}={value!r} must be a {what}{_range(field.metadata)}")
     return value  # an abstract value handed over by JAX
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
-from samplers.settings import integer, number, settings
+from samplers.settings import count, integer, number, settings
 from samplers.sgld import decaying, minibatch
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -25,7 +25,7 @@ class SGHMC(MarkovSampler):
         "gradient, unadjusted", f"{BIASED}, O(step)", "steps x leapfrogs", "precision, to whiten"
     )
 
-    steps: int = integer(default=5, least=1, doc="trajectories a round; the momentum is fresh in each")
+    steps: int = count(default=5, least=1, doc="trajectories a round; the momentum is fresh in each")
     leapfrogs: int = integer(default=10, least=1, doc="Euler steps a trajectory, a gradient each")
     step: float = number(default=0.1, above=0, doc="step size in units of 1 / sqrt(largest curvature)")
     friction: float = number(default=1.0, above=0, doc="friction in units of sqrt(largest curvature)")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
-from samplers.settings import integer, number, settings
+from samplers.settings import count, integer, number, settings
 from samplers.whitening import Frame, step_rule, whitening
 
 
@@ -55,7 +55,7 @@ class Langevin(MarkovSampler):
 class SGLD(Langevin):
     """The paper's sampler: Langevin steps in plain coordinates from a warm start."""
 
-    steps: int = integer(default=20, least=1, doc="Langevin steps a round (the paper's K)")
+    steps: int = count(default=20, least=1, doc="Langevin steps a round (the paper's K)")
     step: float = number(
         default=0.5, above=0, doc="step size in units of 1 / largest curvature; unstable from 2 on"
     )

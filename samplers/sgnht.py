@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.sgld import decaying, minibatch
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -22,7 +22,7 @@ class SGNHT(MarkovSampler):
         "gradient, unadjusted", f"{BIASED}, O(step)", "steps + 1", "precision, to whiten"
     )
 
-    steps: int = integer(default=50, least=1, doc="Euler steps a round, a gradient each")
+    steps: int = count(default=50, least=1, doc="Euler steps a round, a gradient each")
     step: float = number(default=0.1, above=0, doc="step size in units of 1 / sqrt(largest curvature)")
     friction: float = number(
         default=1.0, above=0, doc="friction at first, in units of sqrt(largest curvature)"

@@ -9,7 +9,7 @@ from jax import Array
 
 from samplers.adapter import adapted
 from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler, Step
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.whitening import Frame, step_rule, whitening
 
 
@@ -25,7 +25,7 @@ class Slice(MarkovSampler):
         "precision, to whiten",
     )
 
-    steps: int = integer(default=20, least=1, doc="transitions a round, each along one line")
+    steps: int = count(default=20, least=1, doc="transitions a round, each along one line")
     width: float = number(
         default=3.0, above=0, doc="width of the first bracket, over sqrt(largest curvature)"
     )

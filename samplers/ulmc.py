@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
-from samplers.settings import integer, number, settings
+from samplers.settings import count, number, settings
 from samplers.sgld import decaying, minibatch
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -28,7 +28,7 @@ class ULMC(MarkovSampler):
 
     card: ClassVar[Card] = Card("gradient, unadjusted", f"{BIASED}, O(step)", "steps", "precision, to whiten")
 
-    steps: int = integer(default=20, least=1, doc="steps a round, a gradient each")
+    steps: int = count(default=20, least=1, doc="steps a round, a gradient each")
     step: float = number(default=0.2, above=0, doc="step size in units of 1 / sqrt(largest curvature)")
     friction: float = number(default=2.0, above=0, doc="friction in units of sqrt(largest curvature)")
     whiten: str = whitening()

@@ -10,7 +10,7 @@ import pytest
 
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, POSTERIORS, REWARDS, SAMPLERS, InputError
 from samplers.registry import Registry
-from samplers.settings import choice, defaults, documentation, integer, number, part, settings, switch
+from samplers.settings import choice, count, defaults, documentation, integer, number, part, settings, switch
 
 REGISTRIES = (SAMPLERS, ENVIRONMENTS, POSTERIORS, REWARDS, AGENTS)
 MEMBERS = [
@@ -31,19 +31,39 @@ class Sample:
 
     rate: float = number(default=0.5, above=0, most=2, doc="a rate")
     floor: float | None = number(default=None, least=0, doc="a floor; null: derived")
+    turns: int = count(default=2, least=1, doc="how often")
     steps: int = integer(default=3, least=1, most=9, doc="how many")
     mode: str = choice(default="slow", options=("slow", "fast"), aliases={True: "fast"}, doc="which")
     loud: bool = switch(default=False, doc="whether")
     inner: Inner = part(default=Inner())
 
 
-def test_only_floats_are_traced():
-    leaves = jax.tree.leaves(Sample(rate=0.25, floor=0.75, inner=Inner(7.0)))
-    assert leaves == [0.25, 0.75, 7.0]
+def test_only_floats_and_counts_are_traced():
+    leaves = jax.tree.leaves(Sample(rate=0.25, floor=0.75, turns=6, inner=Inner(7.0)))
+    assert leaves == [0.25, 0.75, 6, 7.0]
+
+
+@pytest.mark.parametrize("turns", [0, 1.5, True, "two", None, [1]])
+def test_a_count_is_a_whole_number(turns):
+    with pytest.raises(InputError, match=r"^turns=.* must be a whole number, at least 1$"):
+        Sample(turns=turns)
+
+
+def test_a_count_is_a_number_of_a_loop_and_not_a_program():
+    traces = []
+
+    @jax.jit
+    def program(sample):
+        traces.append(sample)
+        return jax.lax.fori_loop(0, sample.turns, lambda _, x: x + sample.rate, 0.0)
+
+    assert [program(Sample(turns=turns)) for turns in (1, 2, 5)] == [0.5, 1.0, 2.5]
+    assert len(traces) == 1
+    assert jax.eval_shape(program, Sample()).shape == ()
 
 
 def test_a_derived_float_is_structure_until_it_is_known():
-    assert jax.tree.leaves(Sample()) == [0.5, 1.0]
+    assert jax.tree.leaves(Sample()) == [0.5, 2, 1.0]
     assert jax.tree.structure(Sample()) != jax.tree.structure(Sample(floor=1.0))
 
 
@@ -211,4 +231,4 @@ def test_every_member_survives_flattening(registry, name):
     made = registry.build(name)
     leaves, structure = jax.tree.flatten(made)
     assert jax.tree.unflatten(structure, leaves) == made
-    assert all(isinstance(leaf, float) for leaf in leaves)
+    assert all(type(leaf) in (float, int) for leaf in leaves)

@@ -188,8 +188,8 @@ def test_no_round_draws_with_a_key_of_the_start():
 
 
 def test_numbers_compile_nothing_anew():
-    def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, seed=0, first_run=0):
-        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(steps=2, step=step))
+    def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, steps=2, seed=0, first_run=0):
+        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(steps=steps, step=step))
         simulate(Sparse(dim=2, p=p, scale=scale), agent, rounds=8, runs=2, seed=seed, first_run=first_run)
         return _play._cache_size()
 
@@ -198,6 +198,7 @@ def test_numbers_compile_nothing_anew():
     assert play(alpha=0.01) == known
     assert play(alpha=1) == known  # an integer is a number too
     assert play(step=0.1) == known
+    assert play(steps=7) == known
     assert play(p=0.9, scale=3) == known
     assert play(seed=5, first_run=3) == known
 
@@ -223,16 +224,16 @@ def test_derived_numbers_compile_nothing_anew():
 def test_structure_compiles_anew():
     """So that the tests above mean something."""
 
-    def play(steps):
-        simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=steps)), rounds=8, runs=2)
+    def play(whiten):
+        simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=2, whiten=whiten)), rounds=8, runs=2)
         return _play._cache_size()
 
-    assert play(2) + 1 == play(3)
+    assert play("dense") + 1 == play("none")
 
 
 def test_a_run_is_cut_into_pieces_that_share_one_program():
     known = _play._cache_size()
-    simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
+    simulate(Sparse(dim=2, arms=3), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
     assert _play._cache_size() == known + 1
 
 

@@ -171,15 +171,17 @@ def _look(model: Latent) -> Look:
         return function.coefficients
 
     @jax.jit
-    def look() -> Look:
+    def look() -> tuple[Array, Array, Array, Array, Array | None]:
         draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(1), 256))
         centre = jnp.mean(draws, axis=0)
         points = jnp.concatenate([draws, centre + 100 * (draws - centre)])
         slope = jax.grad(model.logdensity(model.program))
         at_draws = jax.vmap(coefficients)(draws) if model.linear else None
-        return Look(draws, points, jax.vmap(slope)(points), jax.jacfwd(slope)(centre), at_draws)
+        return draws, points, jax.vmap(slope)(points), jax.jacfwd(slope)(centre), at_draws
 
-    return Look(*(None if x is None else np.asarray(x) for x in look()))
+    *found, at_draws = look()
+    draws, points, slopes, hessian = map(np.asarray, found)
+    return Look(draws, points, slopes, hessian, None if at_draws is None else np.asarray(at_draws))
 
 
 def _gaussian(look: Look) -> GaussianPrior | None:
