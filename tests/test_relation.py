@@ -9,7 +9,7 @@ import xarray as xr
 from experiments import readings
 from experiments.config import resolve, study_names
 from experiments.relation import across, around, association_rows, by_round, cheapest, pairs, within
-from experiments.statistics import mean_interval, paired_difference, spearman
+from experiments.statistics import Interval, mean_interval, paired_difference, spearman
 from experiments.summary import LOCKED, summarise
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -113,6 +113,39 @@ def test_readings_are_sentences_made_of_the_numbers(study, name):
     assert len(text) >= 2
     assert all(sentence.endswith(".") for sentence in text)
     assert any("sgld" in sentence for sentence in text)
+
+
+def test_blind_spots_are_cells_where_action_and_chain_disagree():
+    apart, even = Interval(2.0, 1.0, 3.0), Interval(0.1, -1.0, 1.0)
+    cells = [
+        readings.Seen("one mode", True, False, Interval(-2.0, -3.0, -1.0)),
+        readings.Seen("slow", False, True, even),
+        readings.Seen("unlucky", False, False, apart),
+        readings.Seen("fine", False, False, even),
+    ]
+    told = readings._blind_spots(cells)
+    assert [sentence.split("(")[1].rstrip(").") for sentence in told] == [
+        "one mode",
+        "slow",
+        "one mode",
+        "unlucky",
+    ]
+    assert readings._blind_spots([cells[3]]) == []
+
+
+@pytest.mark.parametrize(
+    ("helped", "end"),
+    [
+        ({"exact": True, "sgld": True}, "with exact, sgld: it is an effect of the posterior."),
+        (
+            {"exact": False, "sgld": True},
+            "with sgld, and not with exact draws: it is an effect of the sampler.",
+        ),
+        ({"exact": False, "sgld": False}, "with no sampler."),
+    ],
+)
+def test_the_bonus_is_an_effect_of_whom_it_helps(helped, end):
+    assert readings._whose_effect("sparse", helped).endswith(end)
 
 
 @pytest.mark.parametrize("name", study_names())
