@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from experiments.store import (
     DamagedError,
     Folder,
     default_folder,
+    halfway,
+    halfway_tree,
     rounds_tree,
     snapshots,
     states_tree,
@@ -28,8 +31,11 @@ from experiments.store import (
 )
 from experiments.summary import Row, summarise, to_csv
 from fgtsva_ppl import simulate
-from fgtsva_ppl.simulate import Snapshot, state_structure
+from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
 from samplers.settings import InputError
+
+SAVE_EVERY = 20.0  # seconds of a cell that an interruption may cost
+UNFINISHED = "unfinished"
 
 type Progress = Callable[
     [Cell, int, int], None
@@ -116,7 +122,7 @@ class Job:
 
     def _rounds(self, cell: Cell) -> xr.DataTree:
         probes = self.study.diagnostics.probes(cell)
-        stored = self._stored(cell)
+        stored = self.stored(cell)
         if stored is not None and (not probes or self._states(cell, probes)):
             self.progress(cell, cell.rounds, 0)
             return stored
@@ -128,16 +134,18 @@ class Job:
             seed=cell.seed,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
+            checkpoint=Unfinished(self, cell, probes),
         )
         made = rounds_tree(cell, simulation)
-        self.folder.write(cell, made)
         if probes:
             self.folder.write(cell, states_tree(simulation.snapshots), "states")
+        self.folder.write(cell, made)
+        self.folder.remove(cell, UNFINISHED)
         return made
 
     def _states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:
         """The states that a run kept before the rounds that are wanted; nothing if one of them is missing."""
-        stored = self._stored(cell, "states")
+        stored = self.stored(cell, "states")
         if stored is None:
             return []
         kept = snapshots(stored, state_structure(cell.environment, cell.agent))
@@ -150,7 +158,7 @@ class Job:
             return {}
         runs = min(self.study.diagnostics.runs, cell.runs)
         kind = f"diagnostics-{hashlib.sha256(repr((probes, runs)).encode()).hexdigest()[:8]}"
-        stored = self._stored(cell, kind)
+        stored = self.stored(cell, kind)
         if stored is None:
             done = itertools.count(1)
             groups = diagnose(
@@ -165,9 +173,37 @@ class Job:
         self.progress(cell, cell.rounds, len(probes))
         return {node.path.lstrip("/"): node.to_dataset() for node in stored.subtree if node.data_vars}
 
-    def _stored(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
+    def stored(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
+        """A piece of a cell that an earlier run left whole."""
         try:
             return self.folder.read(cell, kind)
         except DamagedError as damage:
             self.warn(f"{damage}; computing it again")
             return None
+
+
+class Unfinished:
+    """What an interrupted run left of a cell, and leaves of it now and then."""
+
+    def __init__(self, job: Job, cell: Cell, probes: Sequence[int]) -> None:
+        self._job, self._cell = job, cell
+        self._probes = ",".join(map(str, probes))
+        self._last = time.monotonic()
+
+    def load(self) -> Halfway | None:
+        """What was left, if it was kept for the same probe rounds."""
+        stored = self._job.stored(self._cell, UNFINISHED)
+        if stored is None or stored.attrs["probes"] != self._probes:
+            return None
+        left = halfway(stored, state_structure(self._cell.environment, self._cell.agent))
+        self._job.progress(self._cell, left.rounds, 0)
+        return left
+
+    def save(self, reached: Callable[[], Halfway]) -> None:
+        """Keeps it if the last time was a while ago."""
+        if time.monotonic() - self._last < SAVE_EVERY:
+            return
+        tree = halfway_tree(reached())
+        tree.attrs["probes"] = self._probes
+        self._job.folder.write(self._cell, tree, UNFINISHED)
+        self._last = time.monotonic()

@@ -22,7 +22,8 @@ from omegaconf import OmegaConf
 from experiments.cells import Cell, code_version
 from experiments.config import Study
 from fgtsva_ppl import Simulation, __version__
-from fgtsva_ppl.simulate import Snapshot
+from fgtsva_ppl.runtime import Seconds
+from fgtsva_ppl.simulate import Halfway, Snapshot
 from samplers.settings import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml
@@ -82,6 +83,8 @@ class Folder:
             if self.path.is_dir() and any(self.path.iterdir()):
                 self._check_ours(config, study)
             self.cells.mkdir(parents=True, exist_ok=True)
+            for folder in (self.path, self.cells):
+                sweep(folder)
             write_atomically(config, OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode())
         except OSError as error:
             raise InputError(f"cannot write to output={self.path}: {error.strerror or error}") from None
@@ -115,6 +118,10 @@ class Folder:
         """Stores a piece of a cell whole: its rounds, its `states`, its `diagnostics`."""
         tree.attrs["digest"] = digest(tree)
         write_tree(self._file(cell, kind), tree)
+
+    def remove(self, cell: Cell, kind: str) -> None:
+        """Forgets a piece of a cell."""
+        self._file(cell, kind).unlink(missing_ok=True)
 
     def _file(self, cell: Cell, kind: str) -> Path:
         return self.cells / f"{cell.id}{'.' if kind else ''}{kind}.nc"
@@ -171,6 +178,36 @@ def snapshots(tree: xr.DataTree, structure: Any) -> list[Snapshot]:
     return sorted(found, key=lambda snapshot: snapshot.round)
 
 
+def halfway_tree(halfway: Halfway) -> xr.DataTree:
+    """An unfinished simulation as plain arrays."""
+    groups = {
+        name: xr.Dataset({f"leaf_{i}": _unnamed(f"leaf_{i}", leaf) for i, leaf in enumerate(leaves)})
+        for name, leaves in (("carry", halfway.carry), ("record", halfway.record))
+    }
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs |= {"rounds": halfway.rounds, "seconds": list(halfway.seconds)}
+    for name, group in states_tree(halfway.snapshots).children.items():
+        tree[f"snapshots/{name}"] = group
+    return tree
+
+
+def halfway(tree: xr.DataTree, structure: Any) -> Halfway:
+    """The unfinished simulation back from its tree; `structure` is that of an agent's state."""
+    children = tree.children
+    carry, record = (
+        [values(children[name], f"leaf_{i}") for i in range(len(children[name].data_vars))]
+        for name in ("carry", "record")
+    )
+    kept = snapshots(children["snapshots"], structure) if "snapshots" in children else []
+    return Halfway(
+        int(tree.attrs["rounds"]), carry, record, tuple(kept), Seconds(*map(float, tree.attrs["seconds"]))
+    )
+
+
+def _unnamed(name: str, leaf: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+    return tuple(f"{name}_dim_{j}" for j in range(leaf.ndim)), leaf
+
+
 def values(tree: xr.DataTree, name: str) -> np.ndarray:
     """A variable of a tree's root as a plain array."""
     return np.asarray(tree.dataset[name].values)
@@ -208,8 +245,7 @@ def write_tree(path: Path, tree: xr.DataTree) -> None:
         }
         for group in tree.subtree
     }
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        partial = Path(file.name)
+    partial = _beside(path)
     try:
         tree.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
         _settle(partial, path)
@@ -219,13 +255,38 @@ def write_tree(path: Path, tree: xr.DataTree) -> None:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes a file in one step."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        file.write(content)
-        partial = Path(file.name)
+    partial = _beside(path)
     try:
+        partial.write_bytes(content)
         _settle(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """A new file for what is not whole yet. Its name tells whose it is."""
+    suffix = f".{platform.node()}.{os.getpid()}.part"
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=suffix)
+    os.close(handle)
+    return Path(name)
+
+
+def sweep(folder: Path) -> None:
+    """Removes what processes of this machine that are no more left unfinished."""
+    for path in folder.glob(f"*.{platform.node()}.*.part"):
+        owner = path.name.split(".")[-2]
+        if owner.isdigit() and not _alive(int(owner)):
+            path.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _settle(partial: Path, path: Path) -> None:

@@ -48,9 +48,9 @@ class Seconds(NamedTuple):
 class Stopwatch:
     """Tells the time that compiled functions took to be traced and compiled from the time of everything else."""
 
-    def __init__(self) -> None:
-        self._begin = time.perf_counter()
-        self._compiling = 0.0
+    def __init__(self, before: Seconds = Seconds(0.0, 0.0)) -> None:  # noqa: B008 - it cannot change
+        self._begin = time.perf_counter() - sum(before)
+        self._compiling = before.compiling
 
     def watch(self, program: Any) -> Callable[..., Any]:
         """The same compiled function, timed where it compiles: such a call returns before it computes."""

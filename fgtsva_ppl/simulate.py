@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -50,6 +50,28 @@ class Snapshot(NamedTuple):
     states: Any  # leading axis: run
 
 
+class Halfway(NamedTuple):
+    """A simulation after some of its rounds, in plain arrays: all that the rest depends on."""
+
+    rounds: int
+    carry: list[np.ndarray]  # the leaves of the runs' states
+    record: list[np.ndarray]  # the leaves of what was recorded
+    snapshots: tuple[Snapshot, ...]
+    seconds: Seconds
+
+
+class Checkpoint(Protocol):
+    """Where a simulation that may be interrupted leaves what it has."""
+
+    def load(self) -> Halfway | None:
+        """What an earlier one left, if anything."""
+        ...
+
+    def save(self, reached: Callable[[], Halfway]) -> None:
+        """Is told after every piece that there is something to keep, and need not keep it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Simulation:
     """The rounds of several runs; every array is (runs, rounds)."""
@@ -80,11 +102,13 @@ def simulate(
     probes: Sequence[int] = (),
     devices: list[jax.Device] | None = None,
     progress: Callable[[int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Simulation:
     """Plays `runs` runs of `rounds` rounds.
 
     `probes` are rounds, counted from 1, before which the agents' states are kept. `progress` is told the number of
-    rounds done after each piece.
+    rounds done after each piece. A `checkpoint` is asked for what an interrupted simulation with the same arguments
+    left, and this one goes on from there, to the same bits.
     """
     if rounds < 1 or runs < 1:
         raise InputError(f"rounds={rounds} and runs={runs} must be at least 1")
@@ -98,34 +122,63 @@ def simulate(
         for begin in range(0, rounds, length)
     ]
     room = max(map(len, wanted))
-    pieces: list[Record] = []
-    snapshots: list[Snapshot] = []
-    clock = Stopwatch()
+    halfway = checkpoint.load() if checkpoint is not None else None
+    if halfway is not None and halfway.record[0].shape[0] != keys.size:
+        halfway = None  # left by a machine with another number of devices
+    done, pieces, snapshots = 0, [], []
+    clock = Stopwatch(halfway.seconds if halfway else Seconds(0.0, 0.0))
     begin_runs, grow, play = clock.watch(_begin), clock.watch(_grow), clock.watch(_play)
-    carry = begin_runs(environment, agent, keys, lanes=lanes, mesh=mesh)
-    for begin in range(0, rounds, length):
+    if halfway is None:
+        carry = begin_runs(environment, agent, keys, lanes=lanes, mesh=mesh)
+    else:
+        start = jax.eval_shape(partial(_start, environment, agent), keys[0])
+        carry = jax.tree.unflatten(jax.tree.structure(start), list(map(jnp.asarray, halfway.carry)))
+        done, pieces, snapshots = halfway.rounds, [halfway.record], list(halfway.snapshots)
+    for begin in range(done, rounds, length):
         carry = grow(agent, carry, capacity=_capacity(begin + length), lanes=lanes, mesh=mesh)
         inside = wanted[begin // length]
         slots = jnp.asarray([probe - 1 for probe in inside] + [-1] * (room - len(inside)), int)
         carry, record, kept = play(
             environment, agent, keys, jnp.asarray(begin), carry, slots, length=length, lanes=lanes, mesh=mesh
         )
-        pieces.append(jax.tree.map(np.asarray, record))
+        pieces.append(list(map(np.asarray, jax.tree.leaves(record))))
+        kind = jax.tree.structure(record)
         snapshots += [Snapshot(probe, _slot(kept, i, runs)) for i, probe in enumerate(inside)]
         if progress is not None:
             progress(min(begin + length, rounds))
-    whole = jax.tree.map(lambda *parts: np.concatenate(parts, axis=1)[:runs, :rounds], *pieces)
-    done = whole.effort
+        if checkpoint is not None and begin + length < rounds:
+            reached = _Reached(begin + length, carry, pieces, snapshots, clock)
+            checkpoint.save(reached.halfway)
+    whole: Any = jax.tree.unflatten(kind, [x[:runs, :rounds] for x in _joined(pieces)])
+    effort = whole.effort
     return Simulation(
         whole.regret,
         whole.action,
-        done.acceptance,
-        done.diverged,
-        done.gradients,
-        done.restored,
+        effort.acceptance,
+        effort.diverged,
+        effort.gradients,
+        effort.restored,
         clock.times(),
         tuple(snapshots),
     )
+
+
+class _Reached(NamedTuple):
+    """Where a simulation stands; in plain arrays only for those who ask."""
+
+    rounds: int
+    carry: Carry
+    pieces: list[list[np.ndarray]]
+    snapshots: list[Snapshot]
+    clock: Stopwatch
+
+    def halfway(self) -> Halfway:
+        carry = list(map(np.asarray, jax.tree.leaves(self.carry)))
+        return Halfway(self.rounds, carry, _joined(self.pieces), tuple(self.snapshots), self.clock.times())
+
+
+def _joined(pieces: list[list[np.ndarray]]) -> list[np.ndarray]:
+    return [np.concatenate(parts, axis=1) for parts in zip(*pieces, strict=True)]
 
 
 def run_keys(seed: int, runs: np.ndarray) -> Array:

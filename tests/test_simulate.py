@@ -103,6 +103,52 @@ def test_the_fast_path_plays_as_the_generic_one():
     assert ours.regret[:, -20:].mean() < 0.1 * ours.regret[:, :5].mean()  # and they learn
 
 
+class StopHereError(Exception):
+    pass
+
+
+class Notebook:
+    """A checkpoint that keeps everything, and interrupts after some pieces."""
+
+    def __init__(self, pieces):
+        self.pieces, self.left = pieces, None
+
+    def load(self):
+        return self.left
+
+    def save(self, reached):
+        self.left = reached()
+        self.pieces -= 1
+        if self.pieces == 0:
+            raise StopHereError
+
+
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(80, marks=pytest.mark.slow)])  # 80: the buffer grows
+@pytest.mark.parametrize("name", rest_is_slow(["mala", "rows"], QUICK))
+def test_an_interrupted_run_goes_on_to_the_same_bits(name, rounds):
+    setting = {"rounds": rounds, "runs": MANY, "probes": [1, 7, rounds]}
+    whole = simulate(*AGENTS[name], **setting)
+    notebook, told = Notebook(3), []
+    for _ in range(2):
+        with pytest.raises(StopHereError):
+            simulate(*AGENTS[name], **setting, checkpoint=notebook)
+        notebook.pieces = 4
+    notebook.pieces = 100
+    resumed = simulate(*AGENTS[name], **setting, checkpoint=notebook, progress=told.append)
+    assert len(told) < 16 - 6  # what was done is not done again
+    assert_same(resumed, whole)
+    for ours, theirs in zip(resumed.snapshots, whole.snapshots, strict=True):
+        jax.tree.map(np.testing.assert_array_equal, ours, theirs)
+
+
+def test_what_another_number_of_devices_left_is_not_taken_up():
+    notebook = Notebook(2)
+    with pytest.raises(StopHereError):
+        simulate(*AGENTS["mala"], rounds=ROUNDS, runs=3, checkpoint=notebook)
+    alone = simulate(*AGENTS["mala"], rounds=ROUNDS, runs=3, devices=[jax.devices()[0]], checkpoint=notebook)
+    assert_same(alone, many("mala"), slice(0, 3))
+
+
 # --- common random numbers
 
 
