@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fgtsva_ppl import FGTSVA, MALA, Exact, Sparse, Thompson, simulate
+from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
 from fgtsva_ppl.diagnostics import Effort, probe, quality
 from fgtsva_ppl.diagnostics.accuracy import (
     action_probabilities,
@@ -162,12 +162,13 @@ def test_the_gate_refuses_what_posteriordb_would():
 def test_a_stuck_control_shows_in_unique_draws_and_an_exact_one_in_nothing():
     for metrics, *_ in measured(Control(stuck=0.95)):
         assert metrics["unique"] < 0.1
-    for metrics, *_ in measured(Exact()):
+    for metrics, *_ in measured(Control()):
         assert metrics["unique"] == 1
         assert metrics["nested_rhat"] < 1.1
         assert metrics["tv"] < 2.5 * metrics["tv_floor"] + 0.02
 
 
+@pytest.mark.slow
 def test_where_there_is_no_oracle_a_gated_reference_serves():
     posterior = FGTSVA(c=0.01, maximum="logsumexp")
     agent = Thompson(posterior=posterior, sampler=MALA()).for_horizon(20)
@@ -179,13 +180,3 @@ def test_where_there_is_no_oracle_a_gated_reference_serves():
         assert metrics["tv"] < 0.15
         assert p.sum() == pytest.approx(1)
         assert q.sum() == pytest.approx(1)
-
-
-def test_keeping_states_leaves_the_bits_of_a_run_unchanged():
-    agent = Thompson(sampler=MALA())
-    plain = simulate(Sparse(), agent, rounds=40, runs=3)
-    kept = simulate(Sparse(), agent, rounds=40, runs=3, probes=[1, 2, 17, 40])
-    for name in ("regret", "action", "acceptance", "gradients"):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(kept, name))
-    assert [snapshot.round for snapshot in kept.snapshots] == [1, 2, 17, 40]
-    assert all((s.states.history.rounds == s.round - 1).all() for s in kept.snapshots)

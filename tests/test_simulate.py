@@ -92,6 +92,7 @@ def test_looking_into_rounds_does_not_change_them():
     looked = simulate(environment, agent, rounds=ROUNDS, runs=MANY, probes=[1, 7, ROUNDS])
     assert_same(looked, many("mala"))
     assert [snapshot.round for snapshot in looked.snapshots] == [1, 7, ROUNDS]
+    assert all((s.states.history.rounds == s.round - 1).all() for s in looked.snapshots)
 
 
 def test_the_fast_path_plays_as_the_generic_one():
