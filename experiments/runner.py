@@ -12,11 +12,13 @@ import xarray as xr
 
 from experiments import report
 from experiments.cells import Cell, labels_of
+from experiments.claims import judge
 from experiments.config import Study
 from experiments.figures import draw
 from experiments.measure import Groups, diagnose
 from experiments.readings import read
 from experiments.relation import association_rows, by_round, pairs
+from experiments.scaling import lines, scaling_rows
 from experiments.store import (
     DamagedError,
     Folder,
@@ -27,6 +29,8 @@ from experiments.store import (
     write_atomically,
 )
 from experiments.summary import Row, summarise, to_csv
+from experiments.tuning import places, reported, standing_rows
+from experiments.verdicts import page
 from fgtsva_ppl import simulate
 from fgtsva_ppl.simulate import Snapshot, state_structure
 from samplers.settings import InputError
@@ -45,9 +49,11 @@ class Outcome:
     """What came of a study."""
 
     folder: Path
-    rows: list[Row]
+    rows: list[Row]  # of all cells
+    shown: list[Row]  # of those that are worth a look: what was only tried is not
     figures: list[Path] = field(default_factory=list)
     failed: int = 0
+    judged: bool = False  # whether there are verdicts
 
 
 def prepare(study: Study) -> Folder:
@@ -75,20 +81,35 @@ def finish(
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
-    folder.gather(study, data, {"reading": json.dumps(read(study.name, study.cells, data))})
+    verdicts = [verdict.plain() for verdict in judge(study.name, study.cells, data, study.layout)]
+    reading = read(study.name, study.cells, data, study.layout)
+    folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
-    found, labels = pairs(study.cells, data), labels_of(study.cells)
-    for name, more in (
-        ("by_round", by_round(found, labels)),
-        ("association", association_rows(found, labels)),
-    ):
-        if more:
-            write_atomically(folder.path / f"{name}.csv", to_csv(more))
+    for name, more in tables(study, data).items():
+        write_atomically(folder.path / f"{name}.csv", to_csv(more))
+    if verdicts:
+        text = page(study.title, verdicts, study.layout.choices)
+        write_atomically(folder.path / "verdicts.md", text.encode())
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
-    drawn = draw(figures, study.cells, data, study.data.get("sweep"))
+    drawn = draw(figures, study.cells, data, study.layout)
     report.write(folder.path)
-    return Outcome(folder.path, rows, drawn, failed=len(status))
+    kept = reported(places(study.cells, data, study.layout)) | status.keys()
+    shown = [row for cell, row in zip(study.cells, rows, strict=True) if cell.id in kept]
+    return Outcome(folder.path, rows, shown or rows, drawn, len(status), bool(verdicts))
+
+
+def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
+    """The tables beside the summary, by name; those without rows are left out."""
+    found, labels = pairs(study.cells, data), labels_of(study.cells)
+    compared = places(study.cells, data, study.layout)
+    made = {
+        "by_round": by_round(found, labels),
+        "association": association_rows(found, labels),
+        "standings": standing_rows(compared, data),
+        "scaling": scaling_rows(lines(compared, data)),
+    }
+    return {name: rows for name, rows in made.items() if rows}
 
 
 @dataclass
