@@ -49,7 +49,7 @@ def run(
         outcome = runner.run(
             study, folder, tell, warn=lambda text: errors.print(text, style="yellow", markup=False)
         )
-    shown.print(display.table(outcome.shown))
+    shown.print(display.standings(outcome.standings) if outcome.standings else display.table(outcome.rows))
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
     if outcome.judged:
         shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)

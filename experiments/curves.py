@@ -94,16 +94,12 @@ def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any
 def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
     """The theorem's bound of every cell that has one, dotted in the cell's colour; of equal ones the first."""
     drawn: set[tuple[float, bool]] = set()
-    told: set[bool] = set()
     for cell, _, appearance in shown:
         rounds = np.unique(np.linspace(1, cell.rounds, POINTS).astype(int))
         found = bound(cell, rounds)
-        if found is None or (key := (float(found.regret[-1]), found.met)) in drawn:
-            continue
-        drawn.add(key)
-        name = "bound of the theorem" if found.met else "bound of the theorem,\nwhose conditions are not met"
-        ax.plot(
-            rounds, found.regret, color=appearance["color"], ls=":", lw=1.4,
-            label=None if found.met in told else name,
-        )  # fmt: skip
-        told.add(found.met)
+        if found is not None and (key := (float(found.regret[-1]), found.met)) not in drawn:
+            drawn.add(key)
+            ax.plot(rounds, found.regret, color=appearance["color"], ls=":", lw=1.4)
+    for met in sorted({met for _, met in drawn}, reverse=True):
+        name = "bound of the theorem" if met else "bound of the theorem,\nwhose conditions are not met"
+        ax.plot([], [], color="grey", ls=":", lw=1.4, label=name)

@@ -18,16 +18,16 @@ def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> lis
     """Draws what the cells allow, as SVG and PNG."""
     done = [cell for cell in cells if cell.id in data]
     with style():
-        drawn = _compared(done, data, layout) or _played(done, data, layout)
+        drawn = _compared(cells, data, layout) or _played(done, data, layout)
         found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
         if found:
             drawn["quality"] = sweeps.against_gap(found)
         return [path for name, figure in drawn.items() for path in save(figure, folder / name)]
 
 
-def _compared(done: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Figure]:
+def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Figure]:
     """Algorithms at textbook and at tuned settings; nothing where a study compares none."""
-    found = places(done, data, layout)
+    found = places(cells, data, layout)
     scaled = lines(found, data)
     if scaled:
         return {"scaling": contests.along_axes(scaled), "exponents": contests.exponents(scaled)}

@@ -23,7 +23,7 @@ type Reading = Callable[[Sequence[Cell], Data], list[str]]
 def read(study: str, cells: Sequence[Cell], data: Data, layout: Layout = LAYOUT) -> list[str]:
     """The reading of a study; one without its own says which algorithms lead, or who keeps up with exact draws."""
     done = [cell for cell in cells if cell.id in data]
-    found = places(done, data, layout)
+    found = places(cells, data, layout)
     if scaled := lines(found, data):
         return _exponents(scaled)
     if found:

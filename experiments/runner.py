@@ -29,7 +29,7 @@ from experiments.store import (
     write_atomically,
 )
 from experiments.summary import Row, summarise, to_csv
-from experiments.tuning import places, reported, standing_rows
+from experiments.tuning import places, standing_rows
 from experiments.verdicts import page
 from fgtsva_ppl import simulate
 from fgtsva_ppl.simulate import Snapshot, state_structure
@@ -49,8 +49,8 @@ class Outcome:
     """What came of a study."""
 
     folder: Path
-    rows: list[Row]  # of all cells
-    shown: list[Row]  # of those that are worth a look: what was only tried is not
+    rows: list[Row]
+    standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
     figures: list[Path] = field(default_factory=list)
     failed: int = 0
     judged: bool = False  # whether there are verdicts
@@ -85,7 +85,8 @@ def finish(
     reading = read(study.name, study.cells, data, study.layout)
     folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
-    for name, more in tables(study, data).items():
+    others = tables(study, data)
+    for name, more in others.items():
         write_atomically(folder.path / f"{name}.csv", to_csv(more))
     if verdicts:
         text = page(study.title, verdicts, study.layout.choices)
@@ -94,9 +95,7 @@ def finish(
     figures.mkdir(exist_ok=True)
     drawn = draw(figures, study.cells, data, study.layout)
     report.write(folder.path)
-    kept = reported(places(study.cells, data, study.layout)) | status.keys()
-    shown = [row for cell, row in zip(study.cells, rows, strict=True) if cell.id in kept]
-    return Outcome(folder.path, rows, shown or rows, drawn, len(status), bool(verdicts))
+    return Outcome(folder.path, rows, others.get("standings", []), drawn, len(status), bool(verdicts))
 
 
 def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:

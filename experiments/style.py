@@ -55,5 +55,5 @@ def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     if name == "exact":
         return {"color": "black", "linestyle": "--"}
     names = [known for known in SAMPLERS.names() if known != "exact"]
-    index = names.index(name) if name in names else len(names) + (others.index(name) if name in others else 0)
+    index = names.index(name) if name in names else others.index(name) if name in others else 0
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}

@@ -5,7 +5,7 @@ mean regret there is the tuned one. Nothing that is reported has a part in its o
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,17 +39,23 @@ class Place:
     knobs: tuple[str, ...]
     textbook: Setting | None
     tuned: Setting | None  # None where there is no other seed
+    sweep: str | None = None  # the setting along which the study goes
+    edge: tuple[str, ...] = ()  # knobs whose tuned value is the last that was tried: beyond may be better
 
     def at(self, level: str) -> Setting | None:
         """The textbook's or the tuned setting."""
         return self.textbook if level == "textbook" else self.tuned
 
     def told(self, level: str) -> str:
-        """Where the knobs are."""
+        """Where the knobs are, and where along the study's own setting."""
         chosen = self.at(level)
         if chosen is None:
             return ""
-        return ", ".join(f"{key.rpartition('.')[2]}={_short(chosen.cell.flat[key])}" for key in self.knobs)
+        edge = self.edge if level == "tuned" else ()
+        return ", ".join(
+            f"{key.rpartition('.')[2]}={_short(chosen.cell.flat[key])}{' (edge)' if key in edge else ''}"
+            for key in ((self.sweep, *self.knobs) if self.sweep else self.knobs)
+        )
 
 
 def _short(value: object) -> str:
@@ -57,7 +63,7 @@ def _short(value: object) -> str:
 
 
 def places(cells: Sequence[Cell], data: Data, layout: Layout) -> list[Place]:
-    """Every algorithm of a study in every place, with the settings that were chosen for it."""
+    """Every algorithm of a study in every place, with the settings that were chosen for it. `cells` are all of them."""
     done = [cell for cell in cells if cell.id in data and cell.id in layout.entries]
     if not done:
         return []
@@ -79,13 +85,18 @@ def places(cells: Sequence[Cell], data: Data, layout: Layout) -> list[Place]:
         tuned = None if best is None else settings[best]
         if own:
             entry = layout.entries[members[0].id]
-            made.append(Place(entry.name, panels[members[0].id], entry.knobs, textbook, tuned))
+            edge = tuple(key for key in entry.knobs if _at_edge(key, own.values(), textbook, tuned))
+            panel = panels[members[0].id]
+            made.append(Place(entry.name, panel, entry.knobs, textbook, tuned, layout.sweep, edge))
     return made
 
 
-def reported(found: Sequence[Place]) -> set[str]:
-    """The cells that stand for an algorithm at some level, by name."""
-    return {chosen.cell.id for place in found for level in LEVELS if (chosen := place.at(level)) is not None}
+def _at_edge(key: str, tried: Iterable[Cell], textbook: Setting | None, tuned: Setting | None) -> bool:
+    """Whether a tuned value is the least or the largest that was tried, and not the textbook's."""
+    if tuned is None or (textbook is not None and tuned.cell.flat[key] == textbook.cell.flat[key]):
+        return False
+    values_tried = [cell.flat[key] for cell in tried]
+    return tuned.cell.flat[key] in (min(values_tried), max(values_tried))
 
 
 def choose[T](regret: Mapping[T, np.ndarray]) -> T | None:

@@ -35,7 +35,9 @@ def tree(cell, total, growth: float = 0.3, spread: float = 0.02) -> xr.DataTree:
 
 @lru_cache
 def study(name: str, *words: str):
-    return resolve([f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *words])
+    return resolve(
+        [f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *words]
+    )  # a later word replaces an earlier
 
 
 def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), **_) -> Simulation:
