@@ -258,17 +258,16 @@ def test_ratios_are_paired():
 
 
 def test_the_theorem_comes_out_either_way():
-    made = study("theorem")
+    made = study("theorem", "rounds=4000")
     for share, expected in ((0.1, REPRODUCED), (3.0, NOT_REPRODUCED)):
-        data = {cell.id: tree(cell, share * bound(cell, np.array([ROUNDS])).regret[0]) for cell in made.cells}
+        data = {
+            cell.id: tree(cell, share * bound(cell, np.array([cell.rounds])).regret[0]) for cell in made.cells
+        }
         found = claims.judge("theorem", made.cells, data, made.layout)
         assert len(found) == 3
         assert {verdict.outcome() for verdict in found} == {expected}
-        assert [len(verdict.evidence) for verdict in found] == [
-            4,
-            4,
-            2,
-        ]  # the others are above the number of rounds
+        told = [len(verdict.evidence) for verdict in found]
+        assert told == [4, 4, 2]  # the other bounds are above the number of rounds
 
 
 def test_bounds_grow_and_say_where_the_conditions_hold():
