@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
 from experiments.scaling import AXES, Line, exponent
 from experiments.statistics import mean_interval
@@ -22,7 +22,7 @@ def along_sweep(found: Sequence[Place], data: Data, key: str) -> Figure:
     panels = list(dict.fromkeys(place.panel for place in found))
     names = list(dict.fromkeys(place.name for place in found))
     looks = distinct(names)
-    figure = Figure(figsize=(5.2 * len(panels), 4.2))
+    figure = Figure(figsize=(4.4 * len(panels) + 2.4, 4.0))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, panel in zip(axes, panels, strict=True):
         for name in names:
@@ -35,11 +35,13 @@ def along_sweep(found: Sequence[Place], data: Data, key: str) -> Figure:
                 at = np.array([float(cell.flat[key]) for cell in cells])
                 regret = np.stack([final_regret(data[cell.id]) for cell in cells], axis=1)
                 label = f"{name}, {level}" if own[0].knobs else name
-                _points(ax, at, regret, label, {**looks[name], "fillstyle": FILLED[level]})
+                line = ":" if level == "textbook" and own[0].knobs else "-"
+                shown = {**looks[name], "fillstyle": FILLED[level], "linestyle": line}
+                _points(ax, at, regret, label, shown)
                 scale(ax, at)
         ax.set(title=panel, xlabel=key, ylabel="final regret", yscale="log")
         _plain(ax)
-        ax.legend(fontsize=9)
+    _legend(figure, axes[0])
     return figure
 
 
@@ -58,9 +60,11 @@ def along_axes(found: Sequence[Line]) -> Figure:
             ax.set(title=f"{axis.name}\n{level} settings", xscale="log", yscale="log")
             ax.set_xlabel({"dim": "d", "p": "p", "scale": "scale²"}[axis.along])
             _plain(ax)
+            ax.xaxis.set_major_locator(
+                FixedLocator([x for line in found if line.axis == axis for x in line.x])
+            )
         row[0].set_ylabel("final regret")
-    lines = dict(zip(*reversed(axes[0][0].get_legend_handles_labels()), strict=True))
-    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9)
+    _legend(figure, axes[0][0])
     return figure
 
 
@@ -98,8 +102,16 @@ def _points(ax: Axes, x: np.ndarray, regret: np.ndarray, label: str, appearance:
     ax.errorbar(x, mean, np.nan_to_num(error), label=label, marker="o", ms=5, capsize=2, **appearance)  # type: ignore[arg-type]
 
 
+def _legend(figure: Figure, ax: Axes) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", fontsize=9)
+
+
 def _plain(ax: Axes) -> None:
-    """Plain numbers at the decades, none between them."""
+    """Plain numbers; within two decades also between the powers of ten."""
+    low, high = ax.get_ylim()
+    if high < 100 * low:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
