@@ -49,8 +49,10 @@ def run(
         outcome = runner.run(
             study, folder, tell, warn=lambda text: errors.print(text, style="yellow", markup=False)
         )
-    shown.print(display.table(outcome.rows))
+    shown.print(display.standings(outcome.standings) if outcome.standings else display.table(outcome.rows))
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
+    if outcome.judged:
+        shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)
     shown.print(f"Report: {outcome.folder / 'report.html'}", soft_wrap=True, markup=False)
     if outcome.failed:
         errors.print(f"{outcome.failed} of {len(study.cells)} cells failed: see summary.csv", style="red")

@@ -20,6 +20,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from experiments.cells import GROUPS, Cell, needed_groups
+from experiments.layout import Entry, Layout
 from fgtsva_ppl.runtime import PRECISIONS
 from samplers import card
 from samplers.settings import InputError, nearest
@@ -27,7 +28,7 @@ from samplers.settings import InputError, nearest
 CONF = Path(__file__).parent / "conf"
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
 NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
-OPTIONS = ("study", "output", "precision")  # settings of the command, one value each
+OPTIONS = ("study", "output", "precision", "bounds")  # settings of the command, one value each
 DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # of the command too; rounds are a list
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
@@ -60,7 +61,7 @@ class Study:
     output: str | None
     precision: str
     diagnostics: Diagnostics
-    data: dict[str, Any]  # the study's file
+    layout: Layout
 
 
 def study_names() -> list[str]:
@@ -77,7 +78,10 @@ def read_study(name: str) -> dict[str, Any]:
         )
     data = OmegaConf.to_container(OmegaConf.load(CONF / "study" / f"{name}.yaml"))
     assert isinstance(data, dict)
-    return {str(key): value for key, value in data.items()}
+    study = {str(key): value for key, value in data.items()}
+    if "algorithms" in study:  # in every one of its worlds
+        study["grids"] = [world | algorithm for algorithm in study["algorithms"] for world in study["worlds"]]
+    return study
 
 
 def resolve(words: Sequence[str]) -> Study:
@@ -90,13 +94,21 @@ def resolve(words: Sequence[str]) -> Study:
     precision = options.get("precision") or "float64"
     if precision not in PRECISIONS:
         raise InputError(f"precision={precision!r} is not one of: {', '.join(PRECISIONS)}")
-    grids = [_whole(grid) | said for grid in data["grids"]]
-    _check_keys(said, grids)
+    bounds = options.get("bounds", data.get("bounds", False))
+    if not isinstance(bounds, bool):
+        raise InputError(f"bounds={bounds!r} must be true or false")
+    names = [grid.pop("name", None) for grid in data["grids"]]
+    written = [_whole(grid) for grid in data["grids"]]
+    _check_keys(said, [grid | said for grid in written])
     diagnostics = _diagnostics(asked, data.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
-    for grid in grids:
-        for cell in expand(grid):
-            cells.setdefault(cell.id, cell)
+    entries: dict[str, Entry] = {}
+    for algorithm, grid in zip(names, written, strict=True):
+        found = expand(grid | said)
+        cells |= {cell.id: cell for cell in found if cell.id not in cells}
+        if algorithm is not None:
+            parts = _entries(algorithm, found, grid, said, data.get("sweep"))
+            entries |= {key: entry for key, entry in parts.items() if key not in entries}
     output = options.get("output")
     return Study(
         name,
@@ -106,8 +118,29 @@ def resolve(words: Sequence[str]) -> Study:
         None if output is None else str(output),
         precision,
         diagnostics,
-        data,
+        Layout(data.get("sweep"), bounds, tuple(data.get("choices", ())), entries),
     )
+
+
+def _entries(
+    name: str, cells: Sequence[Cell], written: Grid, said: Grid, sweep: str | None
+) -> dict[str, Entry]:
+    """The parts that the cells of a named grid play.
+
+    A setting for which the study's file has several values is a knob, and the first value is the textbook's; but not
+    what belongs to the environment, the numbers, or the setting along which the study goes.
+    """
+    fixed = (*NUMBERS, sweep)
+    knobs = {
+        key: values[:1]
+        for key, values in written.items()
+        if len(values) > 1 and key not in fixed and not key.startswith("environment")
+    }
+    textbook = {cell.id for cell in expand(written | said | knobs)}
+    return {
+        cell.id: Entry(name, tuple(key for key in knobs if key in cell.flat), cell.id in textbook)
+        for cell in cells
+    }
 
 
 def _whole(grid: Mapping[str, Any]) -> Grid:

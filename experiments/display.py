@@ -65,6 +65,23 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
+def standings(rows: Sequence[Row]) -> Table:
+    """Algorithms at textbook and tuned settings."""
+    made = Table(
+        caption="tuned on another seed; growth: log2 of the regret at the end over that at half time",
+        pad_edge=False,
+    )
+    for name in ("environment", "algorithm", "level", "setting"):
+        made.add_column(name, no_wrap=name != "setting")
+    for name in ("regret", "growth"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        regret = f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}"
+        told = [row[name] for name in ("environment", "algorithm", "level", "setting")]
+        made.add_row(*told, regret, _number(row["growth"]))
+    return made
+
+
 @contextmanager
 def progress(console: Console, cells: Sequence[Cell], probes: int) -> Iterator[Tell]:
     """A bar over all rounds of all cells, with the cell that is running and the time that is left."""

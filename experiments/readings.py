@@ -7,19 +7,82 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell
+from experiments.layout import Layout
 from experiments.relation import Pair, associations, cheapest, median_of, pairs, within
+from experiments.scaling import Line, exponent, lines
 from experiments.statistics import Interval, paired_difference
 from experiments.store import values
 from experiments.summary import LOCKED, REFERENCE, final_regret, locked_share
+from experiments.tuning import LEVELS, Place, places
 
 type Data = Mapping[str, xr.DataTree]
+LAYOUT = Layout()
+
 type Reading = Callable[[Sequence[Cell], Data], list[str]]
 
 
-def read(study: str, cells: Sequence[Cell], data: Data) -> list[str]:
-    """The reading of a study; one without its own says which samplers keep up with exact draws."""
+def read(study: str, cells: Sequence[Cell], data: Data, layout: Layout = LAYOUT) -> list[str]:
+    """The reading of a study; one without its own says which algorithms lead, or who keeps up with exact draws."""
     done = [cell for cell in cells if cell.id in data]
+    found = places(cells, data, layout)
+    if scaled := lines(found, data):
+        return _exponents(scaled)
+    if found:
+        return _standings(found, data) if layout.sweep is None else _along(found, data, layout.sweep)
     return READINGS.get(study, _gaps)(done, data) if done else []
+
+
+def _standings(found: Sequence[Place], data: Data) -> list[str]:
+    """Algorithms by their regret, at textbook and at tuned settings."""
+    sentences = []
+    for panel in dict.fromkeys(place.panel for place in found):
+        for level in LEVELS:
+            regret = {
+                (place.name, place.told(level)): final_regret(data[chosen.cell.id]).mean()
+                for place in found
+                if place.panel == panel and (chosen := place.at(level)) is not None
+            }
+            order = sorted(regret, key=lambda key: regret[key])
+            told = ", ".join(
+                f"{name} {regret[name, setting]:.1f}"
+                + (f" ({setting})" if setting and level == "tuned" else "")
+                for name, setting in order
+            )
+            if order:
+                sentences.append(f"{panel}, {level} settings, mean regret from the least: {told}.")
+    return sentences
+
+
+def _along(found: Sequence[Place], data: Data, key: str) -> list[str]:
+    """Where along a setting each algorithm has its least regret."""
+    sentences = []
+    for panel, name, level in dict.fromkeys((p.panel, p.name, level) for p in found for level in LEVELS):
+        line = {
+            chosen.cell.flat[key]: final_regret(data[chosen.cell.id]).mean()
+            for place in found
+            if (place.panel, place.name) == (panel, name) and (chosen := place.at(level)) is not None
+        }
+        if line:
+            best = min(line, key=lambda x: line[x])
+            told = ", ".join(f"{x:g}: {regret:.1f}" for x, regret in line.items())
+            sentences.append(
+                f"{panel}: {name}, {level} settings, has its least mean regret at "
+                f"{key.rpartition('.')[2]}={best:g} ({told})."
+            )
+    return sentences
+
+
+def _exponents(found: Sequence[Line]) -> list[str]:
+    """The fitted exponents of every algorithm, axis by axis."""
+    sentences = []
+    for name, level in dict.fromkeys((line.name, line.level) for line in found):
+        told = ", ".join(
+            f"{line.axis.name} {_told(exponent(line.x, line.regret), 2)}"
+            for line in found
+            if (line.name, line.level) == (name, level)
+        )
+        sentences.append(f"{name}, {level} settings, exponents of regret in: {told}.")
+    return sentences
 
 
 def _told(interval: Interval, digits: int = 1) -> str:

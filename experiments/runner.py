@@ -13,11 +13,13 @@ import xarray as xr
 
 from experiments import report
 from experiments.cells import Cell, labels_of
+from experiments.claims import judge
 from experiments.config import Study
 from experiments.figures import draw
 from experiments.measure import Groups, diagnose
 from experiments.readings import read
 from experiments.relation import association_rows, by_round, pairs
+from experiments.scaling import lines, scaling_rows
 from experiments.store import (
     DamagedError,
     Folder,
@@ -30,6 +32,8 @@ from experiments.store import (
     write_atomically,
 )
 from experiments.summary import Row, summarise, to_csv
+from experiments.tuning import places, standing_rows
+from experiments.verdicts import page
 from fgtsva_ppl import simulate
 from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
 from samplers.settings import InputError
@@ -52,8 +56,10 @@ class Outcome:
 
     folder: Path
     rows: list[Row]
+    standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
     figures: list[Path] = field(default_factory=list)
     failed: int = 0
+    judged: bool = False  # whether there are verdicts
 
 
 def prepare(study: Study) -> Folder:
@@ -81,20 +87,34 @@ def finish(
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
-    folder.gather(study, data, {"reading": json.dumps(read(study.name, study.cells, data))})
+    verdicts = [verdict.plain() for verdict in judge(study.name, study.cells, data, study.layout)]
+    reading = read(study.name, study.cells, data, study.layout)
+    folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
-    found, labels = pairs(study.cells, data), labels_of(study.cells)
-    for name, more in (
-        ("by_round", by_round(found, labels)),
-        ("association", association_rows(found, labels)),
-    ):
-        if more:
-            write_atomically(folder.path / f"{name}.csv", to_csv(more))
+    others = tables(study, data)
+    for name, more in others.items():
+        write_atomically(folder.path / f"{name}.csv", to_csv(more))
+    if verdicts:
+        text = page(study.title, verdicts, study.layout.choices)
+        write_atomically(folder.path / "verdicts.md", text.encode())
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
-    drawn = draw(figures, study.cells, data, study.data.get("sweep"))
+    drawn = draw(figures, study.cells, data, study.layout)
     report.write(folder.path)
-    return Outcome(folder.path, rows, drawn, failed=len(status))
+    return Outcome(folder.path, rows, others.get("standings", []), drawn, len(status), bool(verdicts))
+
+
+def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
+    """The tables beside the summary, by name; those without rows are left out."""
+    found, labels = pairs(study.cells, data), labels_of(study.cells)
+    compared = places(study.cells, data, study.layout)
+    made = {
+        "by_round": by_round(found, labels),
+        "association": association_rows(found, labels),
+        "standings": standing_rows(compared, data),
+        "scaling": scaling_rows(lines(compared, data)),
+    }
+    return {name: rows for name, rows in made.items() if rows}
 
 
 @dataclass

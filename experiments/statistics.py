@@ -38,6 +38,17 @@ def paired_difference(values: np.ndarray, reference: np.ndarray, level: float = 
     return mean_interval(values - reference, level)
 
 
+def paired_ratio(values: np.ndarray, reference: np.ndarray, level: float = LEVEL) -> Interval:
+    """Ratio of the means of values that met the same random numbers."""
+    return bootstrap(np.stack([values, reference], axis=1), _ratio, level)
+
+
+def _ratio(pairs: np.ndarray) -> np.ndarray:
+    top, bottom = np.moveaxis(pairs.mean(axis=-2), -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(top / bottom)
+
+
 def spearman(x: np.ndarray, y: np.ndarray, level: float = LEVEL) -> Interval:
     """Rank correlation, with a bootstrap interval over the pairs."""
     keep = np.isfinite(x) & np.isfinite(y)

@@ -56,7 +56,7 @@ def resolved(study: Study) -> dict[str, Any]:
         "title": study.title,
         "question": study.question,
         "precision": study.precision,
-        "sweep": study.data.get("sweep"),
+        **study.layout.plain(),
         "code": code_version(),
         "versions": versions(),
         "cells": {cell.id: cell.settings for cell in study.cells},

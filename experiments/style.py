@@ -1,6 +1,6 @@
 """One look for all figures: colour-blind safe, the same colour for a sampler everywhere, the oracle in black."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,10 +37,23 @@ def style() -> Iterator[None]:
         yield
 
 
+def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colours and lines that tell some names apart; the first two stand out."""
+    lines = ("-", "--", "-.")
+    return {
+        name: {
+            "color": COLOURS[index % len(COLOURS)],
+            "linestyle": lines[index // 6 % len(lines)],
+            "linewidth": 2.6 if index < 2 else 1.5,
+        }
+        for index, name in enumerate(names)
+    }
+
+
 def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     """Colour and line of a sampler, or of anything else among `others`."""
     if name == "exact":
         return {"color": "black", "linestyle": "--"}
     names = [known for known in SAMPLERS.names() if known != "exact"]
-    index = names.index(name) if name in names else len(names) + (others.index(name) if name in others else 0)
+    index = names.index(name) if name in names else others.index(name) if name in others else 0
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}

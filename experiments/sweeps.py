@@ -80,7 +80,7 @@ def _line(
     ax.errorbar(
         at[order], mean[order], error[:, order], label=name, marker="o", ms=4, capsize=2, **appearance
     )
-    _scale(ax, at)
+    scale(ax, at)
 
 
 def _quality_line(
@@ -92,10 +92,10 @@ def _quality_line(
     at = np.array([float(cell.flat[key]) for cell in known])
     if known:
         ax.plot(at, tv, marker="o", ms=4, **appearance)
-        _scale(ax, at)
+        scale(ax, at)
 
 
-def _scale(ax: Axes, at: np.ndarray) -> None:
+def scale(ax: Axes, at: np.ndarray) -> None:
     """Logarithmic where a setting goes over decades; zero has its place beside them."""
     positive = at[at > 0]
     if positive.size > 1 and positive.max() >= 10 * positive.min():

@@ -38,7 +38,7 @@ class Exact:
     def _draw(self, key: Array, target: Target) -> Draw:
         if target.exact is None:
             raise InputError(
-                "sampler 'exact' has no exact draws for this posterior; it serves linear rewards with a Gaussian "
-                "prior, a hard uncapped maximum and one action set in the bonus"
+                "sampler 'exact' has no exact draws for this posterior; it serves finite classes (reward=finite), "
+                "and linear rewards with a Gaussian prior, a hard uncapped maximum and one action set in the bonus"
             )
         return Draw(target.exact(key), jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0))

@@ -153,7 +153,7 @@ def test_every_study_resolves_and_says_what_it_asks(name):
     study = resolve([f"study={name}", "rounds=2", "runs=2"])
     assert study.cells
     assert study.question.endswith("?")
-    sweep = study.data.get("sweep")
+    sweep = study.layout.sweep
     assert sweep is None or any(sweep in cell.flat for cell in study.cells)
 
 

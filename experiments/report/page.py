@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from string import Template
@@ -22,6 +23,8 @@ from samplers.settings import InputError
 HERE = Path(__file__).parent
 CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
     "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
+    "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
+    "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; black bars are the theory's.",
     "sweep": "Along the setting that the study varies.",
     "quality": "Sampler quality against the regret gap to exact draws.",
 }
@@ -44,7 +47,7 @@ def _figures(stored: Stored) -> list[Path]:
     folder = stored.path / "figures"
     if not any(folder.glob("*.svg")):
         folder.mkdir(exist_ok=True)
-        draw(folder, stored.cells, stored.data(), stored.config.get("sweep"))
+        draw(folder, stored.cells, stored.data(), stored.layout)
     return sorted(folder.glob("*.svg"), key=lambda path: (_place(path), path.name))
 
 
@@ -59,6 +62,10 @@ def page(stored: Stored, drawn: list[Path]) -> str:
     view, data = _rounds(stored, labels, panels)
     sections = {
         "answer": ("Answer", _answer(stored, labels, panels)),
+        "verdicts": ("Verdicts on the paper's claims", _verdicts(stored)),
+        "choices": ("Chosen where the paper is silent", _list(stored.layout.choices)),
+        "standings": ("Textbook and tuned settings", tables.standings_table(stored.table("standings"))),
+        "scaling": ("Exponents", tables.scaling_table(stored.table("scaling"))),
         "failed": ("Cells that failed", _failed(stored, labels, panels)),
         "results": ("Results", tables.summary_table(stored.rows) if stored.rows else None),
         "quality": (
@@ -110,6 +117,26 @@ def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> M
         return numbers
     said = join(tag("p", sentence) for sentence in stored.reading)
     return join([said, tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)])
+
+
+def _verdicts(stored: Stored) -> Markup | None:
+    rows = stored.verdicts
+    if not rows:
+        return None
+    shown = join(
+        tag(
+            "details",
+            tag("summary", tag("strong", str(row.get("verdict"))), f" · {row.get('claim')}"),
+            tag("p", f"{row.get('source')}. Measured: {row.get('measured')}"),
+            _list([str(one) for one in row.get("evidence", ())]) or Markup(),
+        )
+        for row in rows
+    )
+    return join([tag("p", "By rule from the numbers; each opens to them.", class_="note"), shown])
+
+
+def _list(lines: Sequence[str]) -> Markup | None:
+    return tag("ul", *(tag("li", line) for line in lines)) if lines else None
 
 
 def _failed(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup | None:

@@ -16,6 +16,7 @@ import xarray as xr
 from omegaconf import OmegaConf
 
 from experiments.cells import Cell
+from experiments.layout import Layout, layout_of
 from experiments.store import MARK
 from experiments.summary import Row
 from samplers.settings import InputError
@@ -57,6 +58,7 @@ class Stored:
     config: Mapping[str, Any]
     config_text: str
     attributes: Mapping[str, Any]  # of results.nc
+    layout: Layout
     cells: tuple[StoredCell, ...]
     rows: list[Row]  # of summary.csv, one for each cell
     probes: Mapping[str, Probes]  # by cell, where there are any
@@ -69,6 +71,20 @@ class Stored:
         except ValueError:
             found = None
         return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
+    @cached_property
+    def verdicts(self) -> list[dict[str, Any]]:
+        """The verdicts on the paper's claims, if the study has come to some."""
+        try:
+            found = json.loads(str(self.attributes.get("verdicts", "[]")))
+        except ValueError:
+            found = None
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+    def table(self, name: str) -> list[Row]:
+        """A table that was written beside the summary; empty if it was not."""
+        path = self.path / f"{name}.csv"
+        return _rows(path) if path.is_file() else []
 
     def data(self) -> dict[str, xr.DataTree]:
         """The runs themselves, which only figures need."""
@@ -83,12 +99,12 @@ def read(path: Path) -> Stored:
         raise InputError(f"{path} is not a folder; give the output folder of a run")
     text = _text(path / "config.yaml")
     config = _config(path, text)
-    cells = _cells(path, config)
+    cells, layout = _cells(path, config), _layout(path, config)
     rows = _rows(path / "summary.csv")
     if len(rows) != len(cells):
         raise InputError(f"{path / 'summary.csv'} has {len(rows)} rows for {len(cells)} cells; run again")
     attributes, probes = _results(path / "results.nc")
-    return Stored(path, config, text, attributes, cells, rows, probes)
+    return Stored(path, config, text, attributes, layout, cells, rows, probes)
 
 
 def _text(path: Path) -> str:
@@ -117,6 +133,13 @@ def _cells(path: Path, config: Mapping[str, Any]) -> tuple[StoredCell, ...]:
         return tuple(_cell(str(key), settings) for key, settings in config["cells"].items())
     except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError(f"{path / 'config.yaml'} has cells that cannot be read") from None
+
+
+def _layout(path: Path, config: Mapping[str, Any]) -> Layout:
+    try:
+        return layout_of(config)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise InputError(f"{path / 'config.yaml'} has entries that cannot be read") from None
 
 
 def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:

@@ -183,6 +183,44 @@ def summary_table(rows: Sequence[Row]) -> Markup:
     return table(caption + (f" All cells: {', '.join(constant)}." if constant else ""), columns, rows)
 
 
+def standings_table(rows: Sequence[Row]) -> Markup | None:
+    """Algorithms at textbook and tuned settings; None where none were compared."""
+    if not rows:
+        return None
+    columns = [Column(key, _of(key)) for key in ("algorithm", "environment", "level", "setting")]
+    columns += [Column("regret", _regret), Column("growth", _interval("growth"))]
+    caption = (
+        "Textbook and tuned settings. Tuned: least mean regret on other seeds than the one shown. Growth: log2 of the "
+        "regret after all rounds over that after half of them; 0 when everything is learnt, 0.5 like the root of T, "
+        "1 when nothing is."
+    )
+    return table(caption, columns, rows)
+
+
+def scaling_table(rows: Sequence[Row]) -> Markup | None:
+    """Exponents beside the theory's; None where none were fitted."""
+    if not rows:
+        return None
+    columns = [Column(key, _of(key)) for key in ("algorithm", "axis", "level")]
+    columns += [Column("exponent", _interval("exponent")), Column("theory", _of("theory"))]
+    columns += [Column("growth", _interval("growth"))]
+    caption = (
+        "Exponents. Slopes of log regret with 95% intervals, beside those of Table 1. Growth with the rounds, at the "
+        "point where it is fastest: an exponent says nothing of a rate where it is near 1."
+    )
+    return table(caption, columns, rows)
+
+
+def _interval(key: str) -> Callable[[Row], Field]:
+    def field(row: Row) -> Field:
+        value, low, high = (row.get(name) for name in (key, f"{key}_low", f"{key}_high"))
+        if value is None:
+            return Field("–", None)
+        return Field(f"{shown(value)} [{shown(low)}, {shown(high)}]", float(value))
+
+    return field
+
+
 def quality_table(rows: Sequence[Row], probes: Sequence[Probes | None]) -> Markup | None:
     """Medians of the diagnostics over diagnosed runs and probe rounds; None where nothing was diagnosed."""
     medians = [_medians(known) for known in probes]

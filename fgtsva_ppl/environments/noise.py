@@ -12,6 +12,11 @@ from samplers.settings import number, settings
 class Noise(Protocol):
     """Draws a round's standard deviation."""
 
+    @property
+    def mean_variance(self) -> float:
+        """E sigma_t^2: what a round adds to Lambda on average."""
+        ...
+
     def sigma(self, key: Array) -> Array:
         """sigma_t."""
         ...
@@ -24,6 +29,11 @@ class SparseNoise:
     p: float = number(default=0.1, least=0, most=1, doc="probability that a round is noisy")
     scale: float = number(default=1.0, least=0, doc="standard deviation of a noisy round")
 
+    @property
+    def mean_variance(self) -> float:
+        """p scale^2."""
+        return self.p * self.scale**2
+
     def sigma(self, key: Array) -> Array:
         """Bernoulli(p) variance, scaled."""
         return jnp.where(jax.random.uniform(key) < self.p, self.scale, 0.0)
@@ -35,6 +45,11 @@ class DenseNoise:
 
     scale: float = number(default=1.0, least=0, doc="root mean square of the standard deviation")
 
+    @property
+    def mean_variance(self) -> float:
+        """scale^2."""
+        return self.scale**2
+
     def sigma(self, key: Array) -> Array:
         """The root of a chi^2_1 variable is the size of a standard normal one."""
         return self.scale * jnp.abs(jax.random.normal(key))
@@ -45,6 +60,11 @@ class ConstantNoise:
     """sigma_t = scale in every round."""
 
     scale: float = number(default=1.0, least=0, doc="standard deviation")
+
+    @property
+    def mean_variance(self) -> float:
+        """scale^2."""
+        return self.scale**2
 
     def sigma(self, key: Array) -> Array:
         """The same in every round."""

@@ -1,0 +1,46 @@
+"""The theorem's bound for a cell, to be drawn beside its regret."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.cells import Cell
+from fgtsva_ppl import theory
+from fgtsva_ppl.environments.linear import LinearEnvironment
+
+
+class Bound(NamedTuple):
+    """A bound on the expected regret after each of some rounds."""
+
+    regret: np.ndarray
+    met: bool  # whether the cell keeps the theorem's conditions, so that the bound is one
+
+
+def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
+    """For FGTS-VA with the cell's own c and alpha; None for other posteriors, and without optimism.
+
+    The theorem is about given variances; their mean stands for them, as the bound is concave in their sum.
+    """
+    environment, flat = cell.environment, cell.flat
+    if flat.get("posterior") != "fgts_va" or not flat["posterior.c"]:
+        return None
+    if not isinstance(environment, LinearEnvironment):
+        return None
+    c, alpha = flat["posterior.c"], flat["posterior.alpha"]
+    shape = environment.shape
+    members = flat.get("environment.members")
+    if members is not None:
+        dc = theory.finite_bound(members, shape.arms, cell.rounds, alpha**-2)
+        complexity = theory.finite_complexity(members)
+    else:
+        dc = theory.linear_decoupling_bound(shape.dim, cell.rounds, alpha**-2, diameter=2.0)
+        complexity = theory.linear_complexity(shape.dim, cell.rounds, alpha, c)
+    variance = (alpha**2 + environment.noise.mean_variance) * rounds
+    return Bound(theory.bound_for_any_c(variance, c, dc, complexity), members is not None and _met(cell))
+
+
+def _met(cell: Cell) -> bool:
+    """Exact draws from the class that the truth is in, and noise with the assumed log-mgf."""
+    flat = cell.flat
+    same = all(flat.get(f"reward.{key}") == flat[f"environment.{key}"] for key in ("members", "table_seed"))
+    return same and flat["environment.subgaussian"] and flat["sampler"] == "exact"

@@ -1,0 +1,105 @@
+"""Figures of regret against rounds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from experiments.bounds import bound
+from experiments.cells import Cell, by_panel, labels_of
+from experiments.store import values
+from experiments.style import distinct, look
+from experiments.tuning import LEVELS, Data, Place
+
+POINTS = 400  # of a curve: enough for any screen
+
+
+class Shown(NamedTuple):
+    """A cell in a panel."""
+
+    cell: Cell
+    label: str
+    appearance: dict[str, Any]
+
+
+def regret_curves(cells: Sequence[Cell], data: Data, bounds: bool = False) -> Figure:
+    """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
+    panels = by_panel(cells)
+    figure = Figure(figsize=(5.2 * len(panels), 4.2))
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    labels = labels_of(cells)
+    names = tuple(dict.fromkeys(labels.values()))
+    for ax, (title, members) in zip(axes, panels.items(), strict=True):
+        shown = [Shown(cell, labels[cell.id], look(labels[cell.id], names)) for cell in members]
+        _panel(ax, shown, data, bounds)
+        ax.set(title=title)
+        ax.legend(fontsize=9)
+    return figure
+
+
+def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) -> Figure:
+    """The same for algorithms: a row of panels with textbook settings, and one with tuned ones."""
+    levels = [level for level in LEVELS if any(place.at(level) for place in found)]
+    panels = list(dict.fromkeys(place.panel for place in found))
+    looks = distinct(list(dict.fromkeys(place.name for place in found)))
+    figure = Figure(figsize=(4.6 * len(panels) + 2.6, 3.8 * len(levels)))
+    axes = figure.subplots(len(levels), len(panels), squeeze=False, sharex=True, sharey="col")
+    for row, level in zip(axes, levels, strict=True):
+        for ax, panel in zip(row, panels, strict=True):
+            shown = [
+                Shown(chosen.cell, place.name, looks[place.name])
+                for place in found
+                if place.panel == panel and (chosen := place.at(level)) is not None
+            ]
+            _panel(ax, shown, data, bounds)
+            ax.set(title=f"{panel}, {level} settings")
+    lines = {
+        label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9)
+    return figure
+
+
+def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:
+    for cell, label, appearance in shown:
+        _curve(ax, data[cell.id], label, appearance)
+    if bounds:
+        _bounds(ax, shown)
+    ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    starts = [
+        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // 100] for cell, *_ in shown
+    ]
+    ax.set_ylim(bottom=max(min(starts) / 2, 1e-3))
+
+
+def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any]) -> None:
+    total = np.cumsum(values(data, "regret"), axis=1)
+    at = np.unique(np.linspace(0, total.shape[1] - 1, POINTS).astype(int))
+    rounds, total = values(data, "round")[at], total[:, at]
+    mean = total.mean(axis=0)
+    ax.plot(rounds, mean, label=label, **appearance)
+    if total.shape[0] > 1:
+        error = 2 * total.std(axis=0, ddof=1) / np.sqrt(total.shape[0])
+        floor = mean / 10  # a band that reaches zero has no place on a log axis
+        ax.fill_between(
+            rounds, np.maximum(mean - error, floor), mean + error, color=appearance["color"], alpha=0.15, lw=0
+        )
+
+
+def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
+    """The theorem's bound of every cell that has one, dotted in the cell's colour; of equal ones the first."""
+    drawn: set[tuple[float, bool]] = set()
+    for cell, _, appearance in shown:
+        rounds = np.unique(np.linspace(1, cell.rounds, POINTS).astype(int))
+        found = bound(cell, rounds)
+        if found is not None and (key := (float(found.regret[-1]), found.met)) not in drawn:
+            drawn.add(key)
+            ax.plot(rounds, found.regret, color=appearance["color"], ls=":", lw=1.4)
+    for met in sorted({met for _, met in drawn}, reverse=True):
+        name = "bound of the theorem" if met else "bound of the theorem,\nwhose conditions are not met"
+        ax.plot([], [], color="grey", ls=":", lw=1.4, label=name)
