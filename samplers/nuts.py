@@ -22,7 +22,7 @@ class NUTS(Hamiltonian):
         "Metropolis-adjusted", ASYMPTOTIC, "steps x (1 to 2^doublings - 1) + 1", "precision, to whiten"
     )
 
-    steps: int = count(default=3, least=1, doc="transitions a round")
+    steps: int = count(default=5, least=1, doc="transitions a round")
     step: float = number(default=0.9, above=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
     doublings: int = integer(default=8, least=1, most=12, doc="most doublings of a trajectory")
     whiten: str = whitening()

@@ -20,10 +20,10 @@ def minibatch() -> int:
     return made
 
 
-def decaying() -> float:
+def decaying(default: float = 0.0) -> float:
     """The settings field for a step that falls within the round."""
     made: float = number(
-        default=0.0, least=0, doc="the k-th step of a round is k^-decay times as long (squared length)"
+        default=default, least=0, doc="the k-th step of a round is k^-decay times as long (squared length)"
     )
     return made
 
