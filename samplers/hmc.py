@@ -31,7 +31,7 @@ class HMC(Hamiltonian):
         "Metropolis-adjusted", ASYMPTOTIC, "steps x leapfrogs + 1", "precision, to whiten"
     )
 
-    steps: int = count(default=10, least=1, doc="transitions a round")
+    steps: int = count(default=5, least=1, doc="transitions a round")
     leapfrogs: int = integer(default=4, least=1, doc="leapfrog steps a transition, a gradient each")
     step: float = number(default=0.6, above=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
     whiten: str = whitening()

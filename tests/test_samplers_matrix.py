@@ -41,7 +41,7 @@ MATRIX = {
     "mclmc": Row(BIASED, 42),
     "mala": Row(ASYMPTOTIC, 21),
     "barker": Row(ASYMPTOTIC, 22),
-    "hmc": Row(ASYMPTOTIC, 41),
+    "hmc": Row(ASYMPTOTIC, 21),
     "dynamic_hmc": Row(ASYMPTOTIC, None),
     "ghmc": Row(ASYMPTOTIC, 21),
     "nuts": Row(ASYMPTOTIC, None),
