@@ -129,7 +129,7 @@ def figure2(scene: Scene) -> Iterator[Verdict]:
             yield Verdict(
                 "Experiments, Figure 2",
                 f"{panel} noise: the best c is close to 0",
-                "the c of the grid with the least mean regret, with a bootstrap interval; holds if the interval ends at "
+                "the c of the grid with the least mean regret, with a bootstrap interval; holds if that ends at "
                 f"{SMALL:g} or before, where the theory's c is of order 1.",
                 tuple(_best(scene, condition, line) for condition, line in ablations),
             )
