@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from montecarlo import assert_frequencies, standard_error, z_bound
+from worlds import rest_is_slow
 
 from fgtsva_ppl import Contextual, Dense, Exact, Homoscedastic, Sparse, Thompson, simulate
 from fgtsva_ppl.agents import (
@@ -200,7 +201,7 @@ SUBLINEAR = {
 SLOPE = 0.85
 
 
-@pytest.mark.parametrize("case", SUBLINEAR)
+@pytest.mark.parametrize("case", rest_is_slow(SUBLINEAR, ["oful", "save, tuned", "lints, tuned"]))
 def test_regret_is_sublinear(case: str) -> None:
     """R(T) < 2^0.85 R(T/2), by so much that a fair coin would not show it once in a million times."""
     agent, environment = SUBLINEAR[case]

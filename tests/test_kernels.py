@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from montecarlo import SEED, assert_mean, assert_same_frequencies, assert_same_moments, moments
 from scipy.stats import norm
+from worlds import rest_is_slow
 
 from fgtsva_ppl import FGTSB, HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, TS, Exact, InputError, Linear
 from fgtsva_ppl.environments.linear import hypercube
@@ -82,7 +83,7 @@ LONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("whiten", WHITENINGS)
+@pytest.mark.parametrize("whiten", rest_is_slow(WHITENINGS, ["dense"]))
 @pytest.mark.parametrize("name", LONG)
 def test_adjusted_kernels_have_the_law_of_the_oracle(name, whiten):
     sampler = LONG[name][whiten]

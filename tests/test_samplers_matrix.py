@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import quick_jit
+from worlds import STUDIED, quick_jit, rest_is_slow
 
 from samplers import (
     SAMPLERS,
@@ -136,7 +136,9 @@ def test_a_stale_sampler_is_caught():
     assert not np.allclose(falling.position, fixed.position)
 
 
-@pytest.mark.parametrize("name", [n for n in MATRIX if issubclass(SAMPLERS[n], MarkovSampler)])
+@pytest.mark.parametrize(
+    "name", rest_is_slow([n for n in MATRIX if issubclass(SAMPLERS[n], MarkovSampler)], STUDIED)
+)
 def test_a_draw_is_the_end_of_its_chain(name):
     """sample and trace are the same chain."""
     sampler = SAMPLERS.build(name)
@@ -152,7 +154,9 @@ def test_a_draw_is_the_end_of_its_chain(name):
     assert chain.position.shape == (sampler.steps, DIM)
 
 
-@pytest.mark.parametrize("name", [n for n in MATRIX if not issubclass(SAMPLERS[n], MarkovSampler)])
+@pytest.mark.parametrize(
+    "name", rest_is_slow([n for n in MATRIX if not issubclass(SAMPLERS[n], MarkovSampler)], ["exact", "smc"])
+)
 def test_trace_has_as_many_draws_as_asked_for(name):
     sampler = SAMPLERS.build(name)
 
