@@ -2,9 +2,13 @@
 
 import dataclasses
 import hashlib
+import inspect
 import json
+import platform
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ from fgtsva_ppl.protocols import Agent, Environment
 from fgtsva_ppl.simulate import check
 from samplers.registry import Registry
 from samplers.settings import InputError, nested
+
+PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 
 GROUPS: dict[str, Registry[Any]] = {
     "environment": ENVIRONMENTS,
@@ -33,6 +39,7 @@ class Cell:
     rounds: int
     runs: int
     seed: int
+    precision: str
 
     @cached_property
     def environment(self) -> Environment:
@@ -69,7 +76,8 @@ class Cell:
         settings: dict[str, Any] = {
             group: {"name": self.parts[group]["name"]} | _values(part) for group, part in made.items()
         }
-        return settings | {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+        numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+        return settings | numbers | {"precision": self.precision}
 
     @cached_property
     def flat(self) -> dict[str, Any]:
@@ -85,9 +93,16 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
-        """The same for the same settings and the same code."""
-        text = json.dumps(self.settings, sort_keys=True) + code_version()
+        """The same for the same settings, the same code (a user's own as well) and the same packages."""
+        text = json.dumps(self.settings, sort_keys=True) + code_version() + self._own_code()
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _own_code(self) -> str:
+        """The text of the files in which the parts are written that are not of these packages."""
+        parts = [type(self.environment), type(self.agent)]
+        parts += [type(getattr(self.agent, group)) for group in nested(type(self.agent))]
+        files = {inspect.getsourcefile(sys.modules[part.__module__]) for part in parts if not _ours(part)}
+        return "".join(Path(file).read_text() for file in sorted(filter(None, files)))
 
     @property
     def name(self) -> str:
@@ -102,6 +117,10 @@ class Cell:
         """What a cell and its exact reference have in common."""
         flat = {key: value for key, value in self.flat.items() if not key.startswith("sampler")}
         return json.dumps(flat, sort_keys=True)
+
+
+def _ours(part: type) -> bool:
+    return part.__module__.partition(".")[0] in ("samplers", "fgtsva_ppl", "__main__")
 
 
 def _values(part: Any) -> dict[str, Any]:
@@ -157,10 +176,15 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that numbers depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """A digest of the code that results depend on."""
-    digest = hashlib.sha256()
+    """A digest of the code that results depend on, and of the versions of the packages below it."""
+    digest = hashlib.sha256(json.dumps(versions()).encode())
     for package in (samplers, fgtsva_ppl):
         folder = Path(str(package.__file__)).parent
         for path in sorted(folder.rglob("*.py")):

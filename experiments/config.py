@@ -100,6 +100,7 @@ def resolve(words: Sequence[str]) -> Study:
     names = [grid.pop("name", None) for grid in data["grids"]]
     written = [_whole(grid) for grid in data["grids"]]
     _check_keys(said, [grid | said for grid in written])
+    said["precision"] = [precision]
     diagnostics = _diagnostics(asked, data.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
     entries: dict[str, Entry] = {}
@@ -109,6 +110,10 @@ def resolve(words: Sequence[str]) -> Study:
         if algorithm is not None:
             parts = _entries(algorithm, found, grid, said, data.get("sweep"))
             entries |= {key: entry for key, entry in parts.items() if key not in entries}
+    longest = max(cell.rounds for cell in cells.values())
+    late = [t for t in asked.get("rounds", []) if t is not None and t > longest]
+    if late:
+        raise InputError(f"diagnostics.rounds={late[0]} is past the last round, {longest}")
     output = options.get("output")
     return Study(
         name,
@@ -257,12 +262,11 @@ def _cell(chosen: Mapping[str, Any]) -> Cell:
     composed = _composed(tuple(f"{group}={members[group]}" for group in GROUPS))
     parts = {group: {**composed[group], **settings[group]} for group in groups}
     numbers = {name: chosen.get(name, composed[name]) for name in NUMBERS}
-    cell = Cell(parts, **numbers)
+    cell = Cell(parts, **numbers, precision=chosen.get("precision", PRECISIONS[0]))
     cell.check_numbers()
     return cell
 
 
-@lru_cache(maxsize=1)
 def _store_groups() -> None:
     """Shows the registries to Hydra as config groups."""
     store = ConfigStore.instance()

@@ -50,8 +50,8 @@ def _ratio(pairs: np.ndarray) -> np.ndarray:
 
 
 def spearman(x: np.ndarray, y: np.ndarray, level: float = LEVEL) -> Interval:
-    """Rank correlation, with a bootstrap interval over the pairs."""
-    keep = np.isfinite(x) & np.isfinite(y)
+    """Rank correlation, with a bootstrap interval over the pairs. An infinite value has a rank like any other."""
+    keep = ~(np.isnan(x) | np.isnan(y))
     if keep.sum() < 4:
         return Interval(float("nan"), float("nan"), float("nan"))
     return bootstrap(np.stack([x[keep], y[keep]], axis=1), _rank_correlation, level, resamples=2000)

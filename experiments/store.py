@@ -10,7 +10,6 @@ import os
 import platform
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 import xarray as xr
 from omegaconf import OmegaConf
 
-from experiments.cells import Cell, code_version
+from experiments.cells import Cell, code_version, versions
 from experiments.config import Study
 from fgtsva_ppl import Simulation, __version__
 from fgtsva_ppl.runtime import Seconds
@@ -27,7 +26,6 @@ from fgtsva_ppl.simulate import Halfway, Snapshot
 from samplers.settings import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml
-PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 DTYPES = {
     "regret": "float64",
     "action": "int32",
@@ -61,11 +59,6 @@ def resolved(study: Study) -> dict[str, Any]:
         "versions": versions(),
         "cells": {cell.id: cell.settings for cell in study.cells},
     }
-
-
-def versions() -> dict[str, str]:
-    """Of Python and of the packages that numbers depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 class Folder:

@@ -91,4 +91,5 @@ def from_blackjax(
             """The pair, adapted."""
             return adapted(build(frame, self.step / jnp.sqrt(frame.curvature)), gradients)
 
+    FromBlackJAX.__module__ = build.__module__  # where a reader, or a digest, finds what is its own
     return FromBlackJAX

@@ -61,4 +61,10 @@ class Registry[T]:
         if not self._looked:
             self._looked = True
             for point in entry_points(group=self._group):
-                self.register(point.name, point.load())
+                try:
+                    cls = point.load()
+                except Exception as error:  # another package's code
+                    raise InputError(
+                        f"{self.kind} {point.name!r} of entry point {point.value!r} cannot be loaded: {error}"
+                    ) from None
+                self.register(point.name, cls)

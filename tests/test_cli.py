@@ -232,6 +232,16 @@ def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
     )  # fmt: skip
 
 
+def test_another_precision_is_another_cell():
+    ours, theirs = (resolve([*SMALL, f"precision={p}"]).cells for p in ("float64", "float32"))
+    assert not {cell.id for cell in ours} & {cell.id for cell in theirs}
+
+
+def test_rounds_to_look_into_lie_before_the_end():
+    with pytest.raises(InputError, match=r"^diagnostics\.rounds=2000 is past the last round, 1000$"):
+        resolve(["rounds=1000", "diagnostics.rounds=10,2000"])
+
+
 def test_a_setting_that_no_chosen_member_has_is_an_error():
     with pytest.raises(InputError, match=r"sampler\.leapfrogs"):
         resolve(["sampler=exact,mala", "sampler.leapfrogs=3"])

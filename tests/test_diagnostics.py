@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
-from fgtsva_ppl.diagnostics import Effort, probe, quality
+from fgtsva_ppl.diagnostics import Effort, Samples, probe, quality
 from fgtsva_ppl.diagnostics.accuracy import (
     action_probabilities,
     directions,
@@ -18,6 +18,7 @@ from fgtsva_ppl.diagnostics.accuracy import (
 )
 from fgtsva_ppl.diagnostics.mixing import mixing
 from fgtsva_ppl.diagnostics.quality import gate
+from samplers import Draw
 from samplers.control import Control
 
 FALSE_ALARM = 1e-5  # of each comparison below, two-sided
@@ -136,8 +137,11 @@ def test_a_frozen_chain_looks_frozen():
     assert found.unique == pytest.approx(3 / 99)
 
 
-def test_all_chains_stuck_at_one_point_are_not_called_converged():
-    found = mixing(np.zeros((4, 100, 2)))
+@pytest.mark.parametrize("where", [0.0, 0.1, np.pi / 10])
+@pytest.mark.parametrize("draws", [100, 250])
+def test_all_chains_stuck_at_one_point_are_not_called_converged(where, draws):
+    """The standard deviation of 250 equal numbers need not be zero."""
+    found = mixing(np.full((4, draws, 2), where))
     assert found.rhat == np.inf
     assert found.ess_bulk == 4
 
@@ -147,6 +151,26 @@ def test_independent_draws_have_as_many_effective_ones():
     assert found.rhat < 1.01
     assert found.ess_bulk > 3000
     assert found.unique == 1
+
+
+def test_what_is_refused_is_not_shown_as_the_truth():
+    rng = np.random.default_rng(9)
+    chains, stuck = (
+        rng.normal(size=(4, 50, 2)),
+        rng.normal(size=(4, 100, 2)) + 5 * np.arange(4)[:, None, None],
+    )
+    draws = Draw(chains, np.ones((4, 50)), np.zeros((4, 50)), np.ones((4, 50)), np.ones((4, 50)))
+    replicas = Draw(rng.normal(size=(64, 2)), np.ones(64), np.zeros(64), np.ones(64))
+    arms = rng.integers(0, 3, 400)
+    samples = Samples(
+        replicas, arms[:64], stuck, arms, np.zeros(()), rng.normal(size=(8, 8, 2)), draws, np.ones(()),
+        np.asarray(1), np.ones(3),
+    )  # fmt: skip
+    metrics, p, q, refused = quality(samples)
+    assert "R-hat" in refused
+    assert np.isnan(q).all()
+    assert np.isnan(metrics["tv"])
+    assert p.sum() == pytest.approx(1)
 
 
 def test_the_gate_refuses_what_posteriordb_would():

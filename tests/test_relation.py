@@ -177,3 +177,9 @@ def test_spearman_matches_scipy_and_its_interval_holds_it():
     assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.low < found.value < found.high
     assert np.isnan(spearman(x[:3], y[:3]).value)
+
+
+def test_an_infinite_diagnostic_has_a_rank_and_a_missing_one_has_none():
+    x = np.array([1.0, 2.0, 3.0, np.inf, np.nan, 2.5])
+    y = np.array([1.0, 2.0, 3.0, 9.0, -50.0, 2.5])
+    assert spearman(x, y).value == pytest.approx(1)

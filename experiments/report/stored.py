@@ -147,7 +147,8 @@ def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
     numbers = {name: int(settings[name]) for name in ("rounds", "runs", "seed")}
     if not {"environment", "agent"} <= {group for group, part in parts.items() if "name" in part}:
         raise ValueError("not a cell")
-    return StoredCell(parts, **numbers, key=key)
+    precision = str(settings.get("precision", ""))
+    return StoredCell(parts, **numbers, precision=precision, key=key)
 
 
 def _rows(path: Path) -> list[Row]:

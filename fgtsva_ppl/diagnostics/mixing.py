@@ -33,7 +33,7 @@ def mixing(chains: np.ndarray) -> Mixing:
         return Mixing(np.inf, 0.0, 0.0, np.inf, unique)
     different = chains.shape[0] + round(unique * chains.shape[0] * (chains.shape[1] - 1))
     values = np.moveaxis(chains, -1, 0)  # size, chain, draw
-    if np.any(values.std(axis=-1) == 0):
+    if np.any(np.ptp(values, axis=-1) == 0):  # not std, which rounding keeps from zero
         return Mixing(np.inf, float(chains.shape[0]), float(chains.shape[0]), np.inf, unique)
     ess_bulk = array_stats.ess(values, method="bulk")
     ess_tail = array_stats.ess(values, method="tail", prob=(0.05, 0.95))
@@ -49,6 +49,6 @@ def mixing(chains: np.ndarray) -> Mixing:
 
 def energy_fraction(energies: np.ndarray) -> float:
     """E-BFMI of (chains, draws) energies, the worst chain; NaN for a sampler whose energies have no meaning."""
-    if energies.ndim < 2 or not np.all(np.isfinite(energies)) or np.any(energies.std(axis=-1) == 0):
+    if energies.ndim < 2 or not np.all(np.isfinite(energies)) or np.any(np.ptp(energies, axis=-1) == 0):
         return float("nan")
     return float(np.min(array_stats.bfmi(energies)))

@@ -15,6 +15,7 @@ from jax.sharding import Mesh
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
 from fgtsva_ppl.protocols import Environment, Round
+from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from samplers import NUTS, Draw, Target
 
@@ -121,7 +122,9 @@ def _one(
         return agent.begin(key, state, seen)
 
     def sample(key: Array, begin: Any) -> Draw:
-        return agent.sampler.sample(key, target, begin)[1]
+        draw = agent.sampler.sample(key, target, begin)[1]
+        sound = jnp.all(jnp.isfinite(draw.position))  # else it is put back, as in the run
+        return draw._replace(position=jnp.where(sound, draw.position, begin.position))
 
     def trace(key: Array, begin: Any) -> Draw:
         return agent.sampler.trace(key, target, begin, effort.draws)
@@ -130,7 +133,7 @@ def _one(
         return jax.vmap(lambda start: state.sampler._replace(position=start))(starts)
 
     many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
-    reference, diverged = _reference(truth, target, state, effort)
+    reference, diverged = _reference(truth, target, latent(agent.reward, seen.actions.shape[-1]).draw, effort)
     flat = reference.reshape(-1, reference.shape[-1])
     centre = jnp.mean(flat, axis=0)
     starts = centre + 2 * (flat[:: flat.shape[0] // effort.superchains][: effort.superchains] - centre)
@@ -175,17 +178,22 @@ def _one_by_one(function: Any) -> Any:
     return lambda *arrays: jax.lax.map(lambda row: function(*row), arrays)
 
 
-def _reference(key: Array, target: Target, state: ThompsonState, effort: Effort) -> tuple[Array, Array]:
+def _reference(
+    key: Array, target: Target, prior: Callable[[Array], Array], effort: Effort
+) -> tuple[Array, Array]:
     """Exact draws, or where there are none long NUTS chains that have to pass a gate."""
     if target.exact_draws is not None:
         return target.exact_draws(key, effort.reference), jnp.zeros((), int)
     if target.exact is not None:
         return jax.vmap(target.exact)(jax.random.split(key, effort.reference)), jnp.zeros((), int)
     nuts = NUTS()
-    start = nuts.init(key, lambda _: state.sampler.position)
     thin = 3
 
     def chain(key: Array) -> tuple[Array, Array]:
+        start_key, key = jax.random.split(key)
+        start = nuts.init(
+            start_key, prior
+        )  # each its own: chains from one point would agree on one mode of several
         draws = nuts.trace(key, target, start, REFERENCE_DRAWS * thin + REFERENCE_DRAWS)
         return draws.position[REFERENCE_DRAWS::thin], jnp.sum(draws.diverged[REFERENCE_DRAWS:])
 

@@ -87,4 +87,4 @@ def quality(samples: Samples) -> tuple[dict[str, float], np.ndarray, np.ndarray,
             "covariance_error": covariance_error,
             "spread": spread,
         }
-    return metrics, p, q, refused
+    return metrics, p, np.full_like(q, np.nan) if refused else q, refused
