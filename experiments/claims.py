@@ -179,7 +179,8 @@ def table1(scene: Scene) -> Iterator[Verdict]:
                     f"{row}: regret grows at most like the power {theory:g} of {what}",
                     f"the fitted exponent; holds if its interval is below {theory:g} + {SLACK:g} for the hidden "
                     f"logarithms, and the growth with the rounds is certainly below {LINEAR:g}: regret that is still "
-                    "linear says nothing of a rate.",
+                    "linear says nothing of a rate. Table 1 has upper bounds, which a steeper line far below them does "
+                    "not contradict.",
                     tuple(_within(line, theory) for line, _ in bounded),
                 )
     yield from _comparisons(found)
@@ -236,31 +237,40 @@ def _comparisons(found: Sequence[Line]) -> Iterator[Verdict]:
 
 
 def _without_noise(scene: Scene) -> Iterator[Verdict]:
-    """The deterministic case at the environment's own dimension."""
+    """The deterministic case, in the dimension where it is hardest."""
     still, ahead = [], []
-    for found in scene.panels().values():
-        for ours in OURS:
-            for level in LEVELS:
+    for ours in OURS:
+        for level in LEVELS:
+            grows: dict[int, Interval] = {}
+            ratios: dict[int, Interval] = {}
+            for found in scene.panels().values():
                 own = found[ours].at(level) if ours in found else None
+                theirs = found["FGTS-A"].at(level) if "FGTS-A" in found else None
                 if own is None or not AXES[-1].holds(own.cell):
                     continue
-                where = f"{ours}, {level} settings, d={own.cell.flat['environment.dim']}"
-                grows = growth(halves(scene.data[own.cell.id]))
-                still.append(Evidence(where, grows, grows.high < STILL))
-                theirs = found["FGTS-A"].at(level) if "FGTS-A" in found else None
+                dim = int(own.cell.flat["environment.dim"])
+                grows[dim] = growth(halves(scene.data[own.cell.id]))
                 if theirs is not None:
-                    ratio = paired_ratio(scene.regret(theirs), scene.regret(own))
-                    ahead.append(Evidence(where, ratio, ratio.low > 1))
+                    ratios[dim] = paired_ratio(scene.regret(theirs), scene.regret(own))
+            condition = f"{ours}, {level} settings"
+            if grows:
+                worst = max(grows, key=lambda dim: grows[dim].high)
+                still.append(Evidence(condition, grows[worst], grows[worst].high < STILL, f"d={worst}"))
+            if ratios:
+                worst = min(ratios, key=lambda dim: ratios[dim].low)
+                ahead.append(Evidence(condition, ratios[worst], ratios[worst].low > 1, f"d={worst}"))
     yield Verdict(
         "Table 1, deterministic case",
         "Without noise the regret of FGTS-VA does not grow with the number of rounds",
-        f"log2 of the regret after all rounds over that after half of them; holds if the interval is below {STILL:g}.",
+        "log2 of the regret after all rounds over that after half of them, in the dimension where it is highest; holds "
+        f"if the interval is below {STILL:g}.",
         tuple(still),
     )
     yield Verdict(
         "Table 1, deterministic case",
         "Without noise FGTS-VA has less regret than FGTS",
-        "regret of FGTS-A over regret of FGTS-VA, paired; holds if the interval is above 1.",
+        "regret of FGTS-A over regret of FGTS-VA, paired, in the dimension where it is least; holds if the interval is "
+        "above 1.",
         tuple(ahead),
     )
 

@@ -60,9 +60,8 @@ def along_axes(found: Sequence[Line]) -> Figure:
             ax.set(title=f"{axis.name}\n{level} settings", xscale="log", yscale="log")
             ax.set_xlabel({"dim": "d", "p": "p", "scale": "scale²"}[axis.along])
             _plain(ax)
-            ax.xaxis.set_major_locator(
-                FixedLocator([x for line in found if line.axis == axis for x in line.x])
-            )
+            at = sorted({float(x) for line in found if line.axis == axis for x in line.x})
+            ax.xaxis.set_major_locator(FixedLocator(at))
         row[0].set_ylabel("final regret")
     _legend(figure, axes[0][0])
     return figure
