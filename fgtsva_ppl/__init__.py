@@ -17,7 +17,7 @@ from fgtsva_ppl.environments import (  # noqa: E402
     Sparse,
 )
 from fgtsva_ppl.posterior import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
-from fgtsva_ppl.rewards import REWARDS, Linear, LinearFunction  # noqa: E402
+from fgtsva_ppl.rewards import GP, MLP, REWARDS, Hierarchical, Linear, LinearFunction, Logistic  # noqa: E402
 from fgtsva_ppl.simulate import Simulation, simulate  # noqa: E402
 from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402
 
@@ -29,8 +29,10 @@ __all__ = [
     "FGTSA",
     "FGTSB",
     "FGTSVA",
+    "GP",
     "HMC",
     "MALA",
+    "MLP",
     "NUTS",
     "POSTERIORS",
     "PSGLD",
@@ -42,10 +44,12 @@ __all__ = [
     "Dense",
     "Deterministic",
     "Exact",
+    "Hierarchical",
     "Homoscedastic",
     "InputError",
     "Linear",
     "LinearFunction",
+    "Logistic",
     "Simulation",
     "Sparse",
     "Thompson",

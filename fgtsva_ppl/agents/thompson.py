@@ -9,7 +9,7 @@ from jax import Array
 from fgtsva_ppl.history import History, empty, grown
 from fgtsva_ppl.posterior import FGTSVA, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
-from fgtsva_ppl.rewards import Linear, Reward, latent
+from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
 from samplers import MALA, Draw, Sampler, SamplerState, Target
 from samplers.settings import part, settings, structure, switch
 
@@ -25,7 +25,7 @@ class ThompsonState(NamedTuple):
 class Thompson:
     """Samples f_t from the posterior and plays argmax_a f_t(x_t, a)."""
 
-    reward: Reward = structure(default=Linear())
+    reward: AnyReward = structure(default=Linear())
     posterior: Posterior = part(default=FGTSVA())
     sampler: Sampler = part(default=MALA())
     warm: bool = switch(
@@ -43,15 +43,24 @@ class Thompson:
 
     def start(self, key: Array, shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior."""
-        model = latent(self.reward, shape.dim)
+        model = self.model(shape.arms, shape.dim)
         history = empty(
             linear=model.linear,
             keep_actions=self.posterior.keeps_actions(shape),
             arms=shape.arms,
-            dim=shape.dim,
+            dim=model.features,
             capacity=1,
         )
         return ThompsonState(history, self.sampler.init(key, model.draw))
+
+    def model(self, arms: int, dim: int) -> Latent:
+        """The reward's program, for rounds of so many arms with features of the given dimension."""
+        return latent(self.reward, dim, arms)
+
+    def embedded(self, seen: Round) -> tuple[Latent, Round]:
+        """The reward's program, and the round with features as the program wants them."""
+        model = self.model(*seen.actions.shape)
+        return model, seen._replace(actions=model.embed(seen.actions))
 
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
         """Makes room in the history."""
@@ -59,7 +68,8 @@ class Thompson:
 
     def target(self, state: ThompsonState, seen: Round) -> Target:
         """The posterior of the round."""
-        return self.posterior.target(latent(self.reward, seen.actions.shape[-1]), state.history, seen)
+        model, seen = self.embedded(seen)
+        return self.posterior.target(model, state.history, seen)
 
     def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, Effort]:
         """Draws and plays. A sampler that went non-finite is put back to where it last was finite, and counted."""
@@ -83,17 +93,18 @@ class Thompson:
         if self.warm:
             return key, state.sampler
         key, start = jax.random.split(key)
-        return key, self.sampler.init(start, latent(self.reward, seen.actions.shape[-1]).draw)
+        return key, self.sampler.init(start, self.model(*seen.actions.shape).draw)
 
     def best(self, position: Array, seen: Round) -> Array:
         """The arm that is best under a position; ties go to the lowest index."""
-        model = latent(self.reward, seen.actions.shape[-1])
+        model, seen = self.embedded(seen)
         return jnp.argmax(model.function(position)(seen.actions))
 
     def update(self, state: ThompsonState, seen: Round, action: Array, reward: Array) -> ThompsonState:
         """Adds the datum with its weight."""
+        _, embedded = self.embedded(seen)
         history = state.history.added(
-            seen.actions,
+            embedded.actions,
             action,
             reward,
             self.posterior.weight(seen.sigma),
