@@ -10,10 +10,12 @@ configure()
 from fgtsva_ppl.agents import AGENTS, Thompson  # noqa: E402
 from fgtsva_ppl.environments import (  # noqa: E402
     ENVIRONMENTS,
+    NOISES,
     Contextual,
     Dense,
     Deterministic,
     Homoscedastic,
+    Noisy,
     Sparse,
 )
 from fgtsva_ppl.posterior import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
@@ -33,6 +35,7 @@ __all__ = [
     "HMC",
     "MALA",
     "MLP",
+    "NOISES",
     "NUTS",
     "POSTERIORS",
     "PSGLD",
@@ -50,6 +53,7 @@ __all__ = [
     "Linear",
     "LinearFunction",
     "Logistic",
+    "Noisy",
     "Simulation",
     "Sparse",
     "Thompson",

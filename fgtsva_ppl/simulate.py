@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round
+from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round, Timed
 from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
@@ -230,7 +230,10 @@ def state_structure(environment: Environment, agent: Agent) -> Any:
 
 def reveal(environment: Environment, key: Array, instance: Any, t: Array) -> tuple[Round, Outcome]:
     """What a run meets in round t, counted from 0."""
-    return environment.round(_stream(key, NOISE, t), instance)
+    own = _stream(key, NOISE, t)
+    if isinstance(environment, Timed):
+        return environment.round_at(own, instance, t)
+    return environment.round(own, instance)
 
 
 def _stream(key: Array, stream: int, t: Array | int) -> Array:

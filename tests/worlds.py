@@ -43,6 +43,20 @@ class Log(NamedTuple):
 # For programs that compile longer than they run: half the compile time, the same mathematics.
 quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 
+# Environments whose rewards are not linear, small, by name and settings; a table needs a file.
+OTHERS = {
+    "logistic": {"dim": 3, "arms": 4},
+    "mlp": {"dim": 3, "arms": 4, "width": 2},
+    "quadratic": {"dim": 3, "arms": 4},
+    "wheel": {"encoding": "joint"},
+    "digits": {"components": 2},
+    "breast_cancer": {"components": 2},
+    "wine": {"components": 2},
+    "iris": {},
+    "table": None,
+    "openml": None,
+}
+
 ROUNDS = 12
 WORLDS = {
     "fixed": Dense(dim=3, scale=0.7),
