@@ -34,6 +34,10 @@ class Sums(NamedTuple):
             self.square + weight * reward**2,
         )
 
+    def scaled(self, factor: Array) -> "Sums":
+        """With every weight multiplied."""
+        return jax.tree.map(lambda total: factor * total, self)
+
 
 class Rows(NamedTuple):
     """Every datum, in a buffer."""
@@ -53,6 +57,10 @@ class Rows(NamedTuple):
             self.rewards.at[index].set(reward),
             self.weights.at[index].set(weight),
         )
+
+    def scaled(self, factor: Array) -> "Rows":
+        """With every weight multiplied."""
+        return self._replace(weights=factor * self.weights)
 
 
 class ActionSets(NamedTuple):

@@ -11,7 +11,11 @@ from fgtsva_ppl.rewards.program import Latent, RewardFunction
 
 
 def minibatch_gradient(
-    model: Latent, rows: Rows, filled: Array, bonus: Callable[[RewardFunction], Array]
+    model: Latent,
+    rows: Rows,
+    filled: Array,
+    loss: Callable[[Rows, RewardFunction], Array],
+    bonus: Callable[[RewardFunction], Array],
 ) -> Callable[[Array, Array, int], Array]:
     """(key, position, m) -> gradient of the log-posterior, its loss estimated from m of the filled rows.
 
@@ -31,7 +35,7 @@ def minibatch_gradient(
 
         def estimate(position: Array) -> Array:
             function = model.function(position)
-            return log_prior(position) - scale * batch.loss(function) + bonus(function)
+            return log_prior(position) - scale * loss(batch, function) + bonus(function)
 
         return jax.grad(estimate)(position)
 

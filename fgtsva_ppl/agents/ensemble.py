@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.agents.base import decide, need_linear
-from fgtsva_ppl.posterior import FGTSVA, Posterior
+from fgtsva_ppl.posterior import FGTSVA, REVEALED, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Linear, latent
 from samplers.settings import InputError, integer, part, settings, structure
@@ -52,6 +52,10 @@ class Ensemble:
                 f"reward {type(self.reward).__name__.lower()} is not one"
             )
         posterior = self.posterior
+        if posterior.sigma != REVEALED:
+            raise InputError(
+                f"agent ensemble needs sigma_t beforehand, not posterior.sigma={posterior.sigma}"
+            )
         if posterior.maximum != "hard" or posterior.cap is not None or posterior.keeps_actions(shape):
             raise InputError(
                 "agent ensemble needs a bonus with a hard, uncapped maximum over one action set: set maximum=hard, "

@@ -11,7 +11,7 @@ from fgtsva_ppl.posterior import FGTSVA, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
 from samplers import MALA, Draw, Sampler, SamplerState, Target
-from samplers.settings import part, settings, structure, switch
+from samplers.settings import InputError, part, settings, structure, switch
 
 
 class ThompsonState(NamedTuple):
@@ -55,7 +55,12 @@ class Thompson:
 
     def model(self, arms: int, dim: int) -> Latent:
         """The reward's program, for rounds of so many arms with features of the given dimension."""
-        return latent(self.reward, dim, arms)
+        model = latent(self.posterior.reward(self.reward), dim, arms)
+        if model.noisy and not self.posterior.models_variance:
+            raise InputError(
+                "a reward program that models its noise needs posterior fgts_va with sigma=modelled"
+            )
+        return model
 
     def embedded(self, seen: Round) -> tuple[Latent, Round]:
         """The reward's program, and the round with features as the program wants them."""
@@ -102,12 +107,16 @@ class Thompson:
 
     def update(self, state: ThompsonState, seen: Round, action: Array, reward: Array) -> ThompsonState:
         """Adds the datum with its weight."""
-        _, embedded = self.embedded(seen)
+        model, embedded = self.embedded(seen)
+        sigma = seen.sigma
+        if self.posterior.never_revealed:
+            predicted = model.function(state.sampler.position)(embedded.actions[action][None])[0]
+            sigma = jnp.abs(reward - predicted)
         history = state.history.added(
             embedded.actions,
             action,
             reward,
-            self.posterior.weight(seen.sigma),
-            self.posterior.variance(seen.sigma),
+            self.posterior.weight(sigma),
+            self.posterior.variance(sigma),
         )
         return state._replace(history=history)

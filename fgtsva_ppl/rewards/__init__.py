@@ -6,12 +6,14 @@ from fgtsva_ppl.rewards.hierarchical import Hierarchical
 from fgtsva_ppl.rewards.linear import Linear
 from fgtsva_ppl.rewards.logistic import Logistic
 from fgtsva_ppl.rewards.mlp import MLP
+from fgtsva_ppl.rewards.modelled import Modelled
 from fgtsva_ppl.rewards.program import (
     AnyReward,
     Embedded,
     Embedding,
     Latent,
     LinearFunction,
+    NoisyFunction,
     Program,
     Reward,
     RewardFunction,
@@ -42,6 +44,8 @@ __all__ = [
     "Linear",
     "LinearFunction",
     "Logistic",
+    "Modelled",
+    "NoisyFunction",
     "Program",
     "Reward",
     "RewardFunction",

@@ -41,6 +41,21 @@ class LinearFunction:
         return features @ self.coefficients
 
 
+@dataclass(frozen=True)
+class NoisyFunction:
+    """A reward function that says how noisy rewards are, too. A program that returns one models its own variance."""
+
+    mean: RewardFunction
+    log_sigma: RewardFunction  # features -> logarithm of the standard deviation, one for each row
+    constant: bool = (
+        False  # the same for all features: then a linear mean gets the sufficient-statistics path
+    )
+
+    def __call__(self, features: Array) -> Array:
+        """Mean rewards of the rows of `features`."""
+        return self.mean(features)
+
+
 @runtime_checkable
 class Reward(Protocol):
     """A reward class. Compared as a whole: another prior is another program."""
@@ -87,7 +102,8 @@ class Latent:
 
     program: Program
     size: int
-    linear: bool  # the program returns a LinearFunction
+    linear: bool  # the program returns a LinearFunction, with or without a constant variance
+    noisy: bool  # the program returns a NoisyFunction
     prior: GaussianPrior | None  # known if it is Gaussian
     gaussian: GaussianPrior | None  # the same, if the flat vector is the coefficients of a linear function
     prior_precision: np.ndarray  # exact if the prior is Gaussian, else a diagonal estimate
@@ -142,7 +158,7 @@ def _latent(reward: AnyReward, dim: int, arms: int) -> Latent:
 
 def _looked_at(reward: AnyReward, dim: int, arms: int) -> Latent:
     name = reward_name(reward)
-    bare = _abstract(name, _embedded(reward, dim, arms))
+    bare = _abstract(name, embedded(reward, dim, arms))
     look = _look(bare)
     broken = np.sum(~np.isfinite(look.densities))
     if broken:
@@ -170,7 +186,8 @@ def reward_name(reward: AnyReward) -> str:
     return getattr(reward, "__name__", type(reward).__name__)
 
 
-def _embedded(reward: AnyReward, dim: int, arms: int) -> Embedded:
+def embedded(reward: AnyReward, dim: int, arms: int) -> Embedded:
+    """A reward's program and features; of most, the environment's features as they are."""
     if isinstance(reward, Embedding):
         return reward.embedded(arms, dim)
     return Embedded(_program(reward, dim), lambda actions: actions, dim)
@@ -197,13 +214,13 @@ def reward_class(given: Any) -> type[Any]:
     return settings(Own)
 
 
-def _abstract(name: str, embedded: Embedded) -> Latent:
+def _abstract(name: str, made: Embedded) -> Latent:
     """The program's parameters, from shapes alone; says what is wrong with it."""
     seen: dict[str, Any] = {}
-    features = jax.ShapeDtypeStruct((ROWS, embedded.size), float)
+    features = jax.ShapeDtypeStruct((ROWS, made.size), float)
 
     def flattened(features: Array) -> tuple[Array, Array]:
-        function, sites = _run(handlers.seed(embedded.program, jax.random.key(0)))
+        function, sites = _run(handlers.seed(made.program, jax.random.key(0)))
         if not sites:
             raise InputError(f"reward {name} samples no parameters")
         for site in sites:
@@ -216,7 +233,8 @@ def _abstract(name: str, embedded: Embedded) -> Latent:
                 f"reward {name} must return a function from features to rewards, not {type(function).__name__}"
             )
         flat, seen["unravel"] = ravel_pytree(_unconstrained(sites))
-        seen["linear"] = isinstance(function, LinearFunction)
+        seen["linear"] = _coefficients(function) is not None
+        seen["noisy"] = isinstance(function, NoisyFunction)
         return flat, _tried(name, function, features)
 
     flat, values = jax.eval_shape(flattened, features)
@@ -226,15 +244,16 @@ def _abstract(name: str, embedded: Embedded) -> Latent:
             f"shape {values.shape}, not {(ROWS,)}"
         )
     return Latent(
-        embedded.program,
+        made.program,
         flat.size,
         seen["linear"],
+        seen["noisy"],
         None,
         None,
         np.eye(flat.size),
         seen["unravel"],
-        embedded.size,
-        embedded.embed,
+        made.size,
+        made.embed,
     )
 
 
@@ -244,6 +263,13 @@ def _tried(name: str, function: RewardFunction, features: Array) -> Array:
     except (TypeError, ValueError) as error:
         first = (str(error).splitlines() or [""])[0]
         raise InputError(f"reward {name} fails on features of shape {features.shape}: {first}") from None
+
+
+def _coefficients(function: RewardFunction) -> Array | None:
+    """Of a linear function, if it is known to be one."""
+    if isinstance(function, NoisyFunction):
+        return _coefficients(function.mean) if function.constant else None
+    return function.coefficients if isinstance(function, LinearFunction) else None
 
 
 def _run(program: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
@@ -278,11 +304,6 @@ class Look(NamedTuple):
 def _look(model: Latent) -> Look:
     """One compiled program for all of it."""
 
-    def coefficients(point: Array) -> Array:
-        function = model.function(point)
-        assert isinstance(function, LinearFunction)
-        return function.coefficients
-
     @jax.jit
     def look() -> Look:
         draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(1), DRAWS))
@@ -290,7 +311,7 @@ def _look(model: Latent) -> Look:
         points = jnp.concatenate([draws, centre + 100 * (draws - centre)])
         density = model.logdensity(model.program)
         slope = jax.grad(density)
-        at_draws = jax.vmap(coefficients)(draws) if model.linear else None
+        at_draws = jax.vmap(lambda draw: _coefficients(model.function(draw)))(draws)
         slopes, hessian = jax.vmap(slope)(points), jax.jacfwd(slope)(centre)
         return Look(draws, jax.vmap(density)(draws), points, slopes, hessian, at_draws)
 
