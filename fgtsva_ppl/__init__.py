@@ -7,7 +7,7 @@ from fgtsva_ppl.runtime import configure
 
 configure()
 
-from fgtsva_ppl.agents import AGENTS, Thompson  # noqa: E402
+from fgtsva_ppl.agents import AGENTS, Thompson, ThompsonAgent  # noqa: E402
 from fgtsva_ppl.environments import (  # noqa: E402
     ENVIRONMENTS,
     NOISES,
@@ -57,6 +57,7 @@ __all__ = [
     "Simulation",
     "Sparse",
     "Thompson",
+    "ThompsonAgent",
     "configure",
     "simulate",
 ]

@@ -86,6 +86,11 @@ class Posterior(ABC):
         return self.sigma == ESTIMATED or self.models_variance
 
     @property
+    def needs_sigma(self) -> bool:
+        """Whether what it does depends on sigma_t, told beforehand or afterwards."""
+        return False
+
+    @property
     def models_variance(self) -> bool:
         """Whether the variance is sampled with the rest."""
         return self.sigma in (MODELLED, BY_CONTEXT)
@@ -323,6 +328,11 @@ class FGTSVA(Posterior):
         """alpha = 1/sqrt(T)."""
         alpha = 1 / math.sqrt(rounds) if self.alpha is None else self.alpha
         return dataclasses.replace(self, alpha=alpha)
+
+    @property
+    def needs_sigma(self) -> bool:
+        """Unless it is never revealed."""
+        return not self.never_revealed
 
     @property
     def floor(self) -> Array | float:
