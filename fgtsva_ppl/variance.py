@@ -1,7 +1,8 @@
-"""Programs that model their own noise: the loss of a datum and its curvature, at the temperature of the family.
+"""Programs that model their own noise: the loss of a datum and its curvature.
 
-(r - f)^2 / s^2 + log s^2 takes the place of eta (r - f)^2: twice the negative log-likelihood, half the Bayes
-temperature. s^2 = sigma^2 + alpha^2, so that a round without noise weighs no more than the posterior's alpha allows.
+(r - f)^2 / (2 s^2) + log s takes the place of eta (r - f)^2: the Bayes temperature, not half of it as where sigma_t is
+told. Counted twice, a likelihood with no more data than parameters has its mass where there is no noise at all, and
+agents lock in. s^2 = sigma^2 + alpha^2, so that no round weighs more than the posterior's alpha allows.
 """
 
 import jax
@@ -23,25 +24,33 @@ def noisy_loss(function: RewardFunction, data: Sums | Rows, rounds: Array, floor
     assert isinstance(function, NoisyFunction)
     if isinstance(data, Sums):
         (logarithm,) = log_variance(function, jnp.zeros((1, data.moment.size)), floor)
-        return jnp.exp(-logarithm) * data.loss(function.mean) + rounds * logarithm
+        return (jnp.exp(-logarithm) * data.loss(function.mean) + rounds * logarithm) / 2
     logarithms = log_variance(function, data.features, floor)
     errors = (data.rewards - function(data.features)) ** 2
-    return jnp.sum(data.weights * (jnp.exp(-logarithms) * errors + logarithms))
+    return jnp.sum(data.weights * (jnp.exp(-logarithms) * errors + logarithms)) / 2
 
 
 def noisy_curvature(model: Latent, history: History, position: Array, floor: Array | float) -> Array:
-    """Gauss-Newton: the prior's precision plus sum 2 grad f grad f' / s^2 + grad log s^2 grad log s^2'."""
+    """The prior's precision plus sum grad f grad f' / s^2 + 2 (1 + e^2/s^2) grad log s grad log s', e a residual.
+
+    Of the last factor 1 is the Fisher information, and e^2/s^2 is there for a position that a new datum has left far
+    out: the curvature is that much larger there, and a step in its ignorance would be rejected for ever.
+    """
     data = history.data
     features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
 
     def values(x: Array) -> tuple[Array, Array]:
         function = model.function(x)
-        return function(features), log_variance(function, features, floor)
+        return function(features), log_variance(function, features, floor) / 2
 
-    means, logs = jax.jacobian(values)(position)
-    precisions = jnp.exp(-values(position)[1])
+    (means, logs), (predicted, log_s) = jax.jacobian(values)(position), values(position)
+    precisions = jnp.exp(-2 * log_s)
     if isinstance(data, Sums):
-        fit = 2 * precisions[0] * means.T @ data.gram @ means
-        return jnp.asarray(model.prior_precision) + fit + history.rounds * jnp.outer(logs[0], logs[0])
-    fit = 2 * means.T @ ((data.weights * precisions)[:, None] * means)
-    return jnp.asarray(model.prior_precision) + fit + logs.T @ (data.weights[:, None] * logs)
+        function = model.function(position)
+        assert isinstance(function, NoisyFunction)
+        fit = precisions[0] * means.T @ data.gram @ means
+        surprise = history.rounds + precisions[0] * data.loss(function.mean)
+        return jnp.asarray(model.prior_precision) + fit + 2 * surprise * jnp.outer(logs[0], logs[0])
+    fit = means.T @ ((data.weights * precisions)[:, None] * means)
+    surprise = data.weights * (1 + precisions * (data.rewards - predicted) ** 2)
+    return jnp.asarray(model.prior_precision) + fit + 2 * logs.T @ (surprise[:, None] * logs)
