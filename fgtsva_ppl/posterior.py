@@ -17,8 +17,8 @@ import numpyro
 from jax import Array
 
 from fgtsva_ppl import oracle
-from fgtsva_ppl.history import History, Rows, Sums
-from fgtsva_ppl.minibatch import minibatch_gradient
+from fgtsva_ppl.history import Anchor, History, Rows, Sums
+from fgtsva_ppl.minibatch import loss_gradient, minibatch_gradient, mode
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards.finite import FiniteProgram
 from fgtsva_ppl.rewards.modelled import Modelled
@@ -108,6 +108,39 @@ class Posterior(ABC):
         """The data with their weights as of now."""
         return history.data
 
+    def anchor(self, history: History) -> Anchor | None:
+        """The anchor of minibatch gradients, with the data's weights as of now."""
+        return history.anchor
+
+    def anchored(self, model: Latent, history: History, start: Array) -> History:
+        """The same history with its anchor moved to the mode, looked for from a position."""
+        assert history.anchor is not None
+        assert isinstance(history.data, Rows)
+        there = mode(
+            model,
+            self._rows(history),
+            partial(self.loss, model, history),
+            partial(self.precision, model, history),
+            start,
+        )
+        gradient = loss_gradient(model, partial(self.loss, model, history), history.data, there)
+        return history._replace(anchor=dataclasses.replace(history.anchor, position=there, gradient=gradient))
+
+    def followed(self, model: Latent, history: History) -> History:
+        """The same history, what the newest datum pulls at the anchor being taken in."""
+        assert history.anchor is not None
+        assert isinstance(history.data, Rows)
+        newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
+        loss = partial(self.loss, model, history)
+        pull = loss_gradient(model, loss, newest, history.anchor.position)
+        moved = dataclasses.replace(history.anchor, gradient=history.anchor.gradient + pull)
+        return history._replace(anchor=moved)
+
+    def _rows(self, history: History) -> Rows:
+        data = self.data(history)
+        assert isinstance(data, Rows)
+        return data
+
     def reward(self, reward: AnyReward) -> AnyReward:
         """The reward, with a model of the variance where the posterior wants one."""
         return reward
@@ -196,20 +229,20 @@ class Posterior(ABC):
         if isinstance(data, Rows):
             bonus = partial(self.bonus, history=history, seen=seen)
             loss = partial(self.loss, model, history)
-            batches = minibatch_gradient(model, data, history.rounds, loss, bonus)
-
-        def precision(position: Array) -> Array:
-            if model.noisy:
-                return noisy_curvature(model, history, position, self.floor)
-            return curvature(model, data, position)
-
+            batches = minibatch_gradient(model, data, history.rounds, loss, bonus, self.anchor(history))
         return Target(
             logdensity,
-            precision,
+            partial(self.precision, model, history),
             gaussian,
             self._member(model.program, history, seen),
             batches,
         )
+
+    def precision(self, model: Latent, history: History, position: Array) -> Array:
+        """The Gauss-Newton curvature of prior and loss."""
+        if model.noisy:
+            return noisy_curvature(model, history, position, self.floor)
+        return curvature(model, self.data(history), position)
 
     def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
         """Exact draws from a finite class: the posterior is a softmax over its members."""
@@ -360,10 +393,18 @@ class FGTSVA(Posterior):
 
     def data(self, history: History) -> Sums | Rows:
         """Where sigma_t is estimated, all data have the weight of the present estimate."""
-        if self.sigma != ESTIMATED:
-            return history.data
+        return history.data.scaled(self._factor(history)) if self.sigma == ESTIMATED else history.data
+
+    def anchor(self, history: History) -> Anchor | None:
+        """Weighted as the data are."""
+        if self.sigma != ESTIMATED or history.anchor is None:
+            return history.anchor
+        gradient = self._factor(history) * history.anchor.gradient
+        return dataclasses.replace(history.anchor, gradient=gradient)
+
+    def _factor(self, history: History) -> Array:
         mean = (self.guess**2 + history.variance) / (1 + history.rounds)
-        return history.data.scaled(1 / jnp.maximum(mean, self.floor**2))
+        return 1 / jnp.maximum(mean, self.floor**2)
 
     def reward(self, reward: AnyReward) -> AnyReward:
         """With sites for the noise, where it is modelled."""

@@ -154,6 +154,8 @@ def _grow(agent: Agent, carry: Carry, *, capacity: int, lanes: int, mesh: Mesh) 
     def one(carry: Carry) -> Carry:
         return carry._replace(agent=agent.grow(carry.agent, capacity))
 
+    if not jax.tree.leaves(carry):  # nothing is fixed for a run, and the agent remembers nothing
+        return carry
     return for_each_run(one, carry, lanes=lanes, mesh=mesh)
 
 

@@ -12,7 +12,8 @@ from scipy import stats
 from worlds import OTHERS
 
 from experiments.config import resolve
-from fgtsva_ppl import ENVIRONMENTS, NOISES, Contextual, InputError, Noisy, Sparse, Thompson
+from fgtsva_ppl import ENVIRONMENTS, NOISES, Contextual, InputError, Noisy, Sparse, Thompson, simulate
+from fgtsva_ppl.agents import Uniform
 from fgtsva_ppl.environments import (
     Digits,
     Iris,
@@ -94,6 +95,11 @@ def test_the_wheel_is_as_published(delta):
         np.testing.assert_array_equal(rewards, expected)
     assert_frequencies(np.bincount(inside, minlength=2), np.array([1 - delta**2, delta**2]))
     assert_law(outcome.noise, stats.norm(0, 0.01).cdf)
+
+
+def test_nothing_to_remember_is_no_obstacle():
+    """Every run of the wheel has the same truth, and a uniform agent learns nothing: no state at all."""
+    assert simulate(Wheel(), Uniform(), rounds=2, runs=1).regret.shape == (1, 2)
 
 
 def test_encodings():

@@ -47,11 +47,12 @@ class ThompsonAgent:
         sampler: Sampler = MALA(),  # noqa: B008
         *,
         warm: bool = True,
+        control_variate: bool = False,
         horizon: int = 1000,
         seed: int = 0,
     ) -> None:
         """`horizon` is used where the posterior derives a setting from the number of rounds."""
-        self.settings = Thompson(reward, posterior, sampler, warm).for_horizon(horizon)
+        self.settings = Thompson(reward, posterior, sampler, warm, control_variate).for_horizon(horizon)
         self.horizon, self.seed = horizon, seed
         self.questions = 0  # asked so far; the next one has this number
         self.pending: dict[int, Question] = {}
@@ -124,7 +125,8 @@ class ThompsonAgent:
         """The agent that was saved, to go on exactly where it was. Parts that have no registered name are given."""
         saved = saving.load(Path(path), {"reward": reward, "posterior": posterior, "sampler": sampler})
         numbers = saved.numbers
-        made = cls(**saved.parts, warm=numbers["warm"], horizon=numbers["horizon"], seed=numbers["seed"])
+        names = ("warm", "control_variate", "horizon", "seed")
+        made = cls(**saved.parts, **{name: numbers[name] for name in names})
         made.questions, made._capacity = numbers["questions"], numbers["capacity"]
         made.pending = {int(number): Question(*question) for number, question in saved.pending.items()}
         if saved.leaves is not None:
@@ -135,6 +137,8 @@ class ThompsonAgent:
 
     def _numbers(self) -> dict[str, Any]:
         return {
+            "warm": self.settings.warm,
+            "control_variate": self.settings.control_variate,
             "horizon": self.horizon,
             "seed": self.seed,
             "questions": self.questions,

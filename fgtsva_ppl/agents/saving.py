@@ -43,7 +43,7 @@ def save(
     text = {
         "format": FORMAT,
         "parts": {group: _described(registry, getattr(agent, group)) for group, registry in PARTS.items()},
-        "numbers": dict(numbers) | {"warm": agent.warm},
+        "numbers": dict(numbers),
         "leaves": None if leaves is None else len(leaves),
         "pending": {number: (sigma, arm) for number, (_, sigma, arm) in pending.items()},
     }

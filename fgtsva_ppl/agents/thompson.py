@@ -1,12 +1,13 @@
 """The Thompson agent: a posterior, a sampler for it, and the arm that is best under the draw."""
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import History, empty, grown
+from fgtsva_ppl.history import Anchor, History, empty, grown
 from fgtsva_ppl.posterior import FGTSVA, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
@@ -31,6 +32,11 @@ class Thompson:
     warm: bool = switch(
         default=True, doc="start each round where the last ended; false: at a draw from the prior"
     )
+    control_variate: bool = switch(
+        default=False,
+        doc="minibatch gradients estimate only the difference to the gradient at a mode, which is looked for anew "
+        "whenever the history's room is looked after",
+    )
 
     @property
     def scalar(self) -> bool:
@@ -39,7 +45,7 @@ class Thompson:
 
     def for_horizon(self, rounds: int) -> "Thompson":
         """The same agent with everything that is derived from the horizon filled in."""
-        return Thompson(self.reward, self.posterior.for_horizon(rounds), self.sampler, self.warm)
+        return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
     def start(self, key: Array, shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior."""
@@ -51,7 +57,13 @@ class Thompson:
             dim=model.features,
             capacity=1,
         )
-        return ThompsonState(history, self.sampler.init(key, model.draw))
+        sampler = self.sampler.init(key, model.draw)
+        if self.control_variate:
+            if model.linear:
+                raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
+            anchor = Anchor(sampler.position, jnp.zeros(model.size), shape.arms, shape.dim)
+            history = history._replace(anchor=anchor)
+        return ThompsonState(history, sampler)
 
     def model(self, arms: int, dim: int) -> Latent:
         """The reward's program, for rounds of so many arms with features of the given dimension."""
@@ -68,8 +80,12 @@ class Thompson:
         return model, seen._replace(actions=model.embed(seen.actions))
 
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history."""
-        return state._replace(history=grown(state.history, capacity))
+        """Makes room in the history, and moves the anchor of minibatch gradients to where the mode is by now."""
+        history = grown(state.history, capacity)
+        if history.anchor is not None:
+            model = self.model(history.anchor.arms, history.anchor.dim)
+            history = self.posterior.anchored(model, history, state.sampler.position)
+        return state._replace(history=history)
 
     def target(self, state: ThompsonState, seen: Round) -> Target:
         """The posterior of the round."""
@@ -119,4 +135,6 @@ class Thompson:
             self.posterior.weight(sigma),
             self.posterior.variance(sigma),
         )
+        if history.anchor is not None:
+            history = self.posterior.followed(model, history)
         return state._replace(history=history)
