@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from experiments import comparisons
 from experiments.cells import Cell
 from experiments.relation import Pair, associations, cheapest, median_of, pairs, within
 from experiments.statistics import Interval, paired_difference
@@ -210,4 +211,6 @@ READINGS: dict[str, Reading] = {
     "warmstart": _warmstart,
     "bonus": _bonus,
     "blindness": _blindness,
+    "variance": comparisons.variance,
+    "general": comparisons.general,
 }
