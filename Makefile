@@ -45,14 +45,14 @@ $(READY): pyproject.toml constraints.txt
 	@.ci/venv $(VENV)
 	@echo "Installing into $(VENV); the first time this takes a few minutes"
 	@$(PY) $(INSTALL) pip setuptools
-	@$(PY) $(INSTALL) --no-build-isolation --editable ".[dev,distributed]"
+	@$(PY) $(INSTALL) --no-build-isolation --editable ".[data,dev,distributed]"
 	@touch $@
 
 constraints: ## pin the newest versions of everything in constraints.txt
 	rm -rf build
 	.ci/venv build/pins
 	build/pins/bin/python -m pip install --quiet --upgrade pip setuptools
-	build/pins/bin/python -m pip install --quiet --no-build-isolation ".[dev,distributed]"
+	build/pins/bin/python -m pip install --quiet --no-build-isolation ".[data,dev,distributed]"
 	@# Without local versions such as +cpu, which only some machine has.
 	build/pins/bin/python -m pip freeze --all --exclude fgtsva | sed 's/+.*//' > build/pins/frozen
 	@if grep -vE '^[A-Za-z0-9._-]+==[A-Za-z0-9.!]+$$' build/pins/frozen; then \

@@ -14,16 +14,18 @@ from typing import Any
 
 import fgtsva_ppl
 import samplers
-from fgtsva_ppl import AGENTS, ENVIRONMENTS, POSTERIORS, REWARDS, SAMPLERS
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, Noisy
 from fgtsva_ppl.protocols import Agent, Environment
 from fgtsva_ppl.simulate import check
 from samplers.registry import Registry
 from samplers.settings import InputError, nested
 
 PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
+OWN = "own"  # the noise that changes nothing, and that a cell does without
 
 GROUPS: dict[str, Registry[Any]] = {
     "environment": ENVIRONMENTS,
+    "noise": NOISES,
     "agent": AGENTS,
     "posterior": POSTERIORS,
     "sampler": SAMPLERS,
@@ -43,8 +45,9 @@ class Cell:
 
     @cached_property
     def environment(self) -> Environment:
-        """Who answers."""
-        return self._build("environment")
+        """Who answers, with which noise."""
+        inner: Environment = self._build("environment")
+        return Noisy(inner, self._build("noise")) if "noise" in self.parts else inner
 
     @cached_property
     def agent(self) -> Agent:
@@ -71,11 +74,14 @@ class Cell:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """All that the result depends on, the code apart, in plain types."""
-        made = {"environment": self.environment, "agent": self.agent}
+        made = {group: self._build(group) for group in ("environment", "noise") if group in self.parts}
+        made["agent"] = self.agent
         made |= {group: getattr(self.agent, group) for group in nested(type(self.agent))}
         settings: dict[str, Any] = {
             group: {"name": self.parts[group]["name"]} | _values(part) for group, part in made.items()
         }
+        if hasattr(made["environment"], "fingerprint"):
+            settings["environment"]["content"] = made["environment"].fingerprint
         numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
         return settings | numbers | {"precision": self.precision}
 
@@ -99,7 +105,8 @@ class Cell:
 
     def _own_code(self) -> str:
         """The text of the files in which the parts are written that are not of these packages."""
-        parts = [type(self.environment), type(self.agent)]
+        groups = [group for group in ("environment", "noise") if group in self.parts]
+        parts = [type(self._build(group)) for group in groups] + [type(self.agent)]
         parts += [type(getattr(self.agent, group)) for group in nested(type(self.agent))]
         files = {inspect.getsourcefile(sys.modules[part.__module__]) for part in parts if not _ours(part)}
         return "".join(Path(file).read_text() for file in sorted(filter(None, files)))
@@ -109,7 +116,7 @@ class Cell:
         """What a person calls it."""
         return " ".join(
             str(self.flat[key])
-            for key in ("environment", "agent", "posterior", "sampler")
+            for key in ("environment", "noise", "agent", "posterior", "sampler")
             if key in self.flat
         )
 
@@ -128,9 +135,10 @@ def _values(part: Any) -> dict[str, Any]:
     return {name: getattr(part, name) for name in fields}
 
 
-def needed_groups(agent: str) -> list[str]:
-    """The groups that a cell with this agent is made of."""
-    return ["environment", "agent", *nested(AGENTS[agent])]
+def needed_groups(members: Mapping[str, str]) -> list[str]:
+    """The groups that a cell with these members is made of."""
+    noise = [] if members["noise"] == OWN else ["noise"]
+    return ["environment", *noise, "agent", *nested(AGENTS[members["agent"]])]
 
 
 def varied(cells: Iterable[Cell]) -> list[str]:
@@ -148,8 +156,8 @@ def varied(cells: Iterable[Cell]) -> list[str]:
 
 
 def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    """Cells by environment, with whatever settings of it differ."""
-    keys = [key for key in varied(cells) if key.startswith("environment.")]
+    """Cells by environment and noise, with whatever settings of them differ."""
+    keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
         settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
@@ -159,7 +167,7 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
 
 def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     """What tells a cell from the others of its panel."""
-    keys = [key for key in varied(cells) if not key.startswith(("environment", "rounds"))]
+    keys = [key for key in varied(cells) if not key.startswith(("environment", "noise", "rounds"))]
     main = [key for key in keys if key in ("agent", "posterior", "sampler", "reward")] or ["sampler"]
     fine = [key for key in keys if key not in main]
     labels = {}

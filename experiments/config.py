@@ -251,7 +251,7 @@ def _composed(overrides: tuple[str, ...]) -> dict[str, Any]:
 def _cell(chosen: Mapping[str, Any]) -> Cell:
     """One cell. A setting of a member that was not chosen here (but elsewhere in the grid) is passed over."""
     members = {group: str(chosen.get(group, _defaults()[group][0])) for group in GROUPS}
-    groups = needed_groups(members["agent"])
+    groups = needed_groups(members)
     settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
     for key, value in chosen.items():
         group, dot, inner = key.partition(".")

@@ -10,7 +10,6 @@ import xarray as xr
 from experiments.cells import Cell
 from fgtsva_ppl.agents import Thompson
 from fgtsva_ppl.diagnostics import METRICS, Samples, probing, quality
-from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import Snapshot
 
 type Groups = dict[str, xr.Dataset]  # path below the cell -> data
@@ -76,7 +75,8 @@ def _metrics(rows: Sequence[Sequence[Any]], rounds: Sequence[int]) -> xr.Dataset
 
 def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Groups:
     """The chains of one run under the parameters' own names, as `arviz.plot_trace` and its kin take them."""
-    model = latent(agent.reward, cell.environment.shape.dim)
+    shape = cell.environment.shape
+    model = agent.model(shape.arms, shape.dim)
     sites = jax.vmap(jax.vmap(model.constrain))(samples.chains.position)
     posterior = {
         name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(values.ndim - 2))), np.asarray(values))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from experiments import comparisons
 from experiments.cells import Cell
 from experiments.layout import Layout
 from experiments.relation import Pair, associations, cheapest, median_of, pairs, within
@@ -312,4 +313,6 @@ READINGS: dict[str, Reading] = {
     "warmstart": _warmstart,
     "bonus": _bonus,
     "blindness": _blindness,
+    "variance": comparisons.variance,
+    "general": comparisons.general,
 }

@@ -7,17 +7,19 @@ from fgtsva_ppl.runtime import configure
 
 configure()
 
-from fgtsva_ppl.agents import AGENTS, Thompson  # noqa: E402
+from fgtsva_ppl.agents import AGENTS, Thompson, ThompsonAgent  # noqa: E402
 from fgtsva_ppl.environments import (  # noqa: E402
     ENVIRONMENTS,
+    NOISES,
     Contextual,
     Dense,
     Deterministic,
     Homoscedastic,
+    Noisy,
     Sparse,
 )
 from fgtsva_ppl.posterior import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
-from fgtsva_ppl.rewards import REWARDS, Linear, LinearFunction  # noqa: E402
+from fgtsva_ppl.rewards import GP, MLP, REWARDS, Hierarchical, Linear, LinearFunction, Logistic  # noqa: E402
 from fgtsva_ppl.simulate import Simulation, simulate  # noqa: E402
 from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402
 
@@ -29,8 +31,11 @@ __all__ = [
     "FGTSA",
     "FGTSB",
     "FGTSVA",
+    "GP",
     "HMC",
     "MALA",
+    "MLP",
+    "NOISES",
     "NUTS",
     "POSTERIORS",
     "PSGLD",
@@ -42,13 +47,17 @@ __all__ = [
     "Dense",
     "Deterministic",
     "Exact",
+    "Hierarchical",
     "Homoscedastic",
     "InputError",
     "Linear",
     "LinearFunction",
+    "Logistic",
+    "Noisy",
     "Simulation",
     "Sparse",
     "Thompson",
+    "ThompsonAgent",
     "configure",
     "simulate",
 ]

@@ -4,6 +4,8 @@ Linear rewards: sums, whose size does not depend on t. Any other reward: rows in
 an empty row has weight zero. Either way the weighted squared loss sum_s eta_s (r_s - f(x_s, a_s))^2 comes out.
 """
 
+import dataclasses
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -34,6 +36,10 @@ class Sums(NamedTuple):
             self.square + weight * reward**2,
         )
 
+    def scaled(self, factor: Array) -> "Sums":
+        """With every weight multiplied."""
+        return jax.tree.map(lambda total: factor * total, self)
+
 
 class Rows(NamedTuple):
     """Every datum, in a buffer."""
@@ -54,12 +60,27 @@ class Rows(NamedTuple):
             self.weights.at[index].set(weight),
         )
 
+    def scaled(self, factor: Array) -> "Rows":
+        """With every weight multiplied."""
+        return self._replace(weights=factor * self.weights)
+
 
 class ActionSets(NamedTuple):
     """The action sets of past rounds, which FGTS-A's bonus sums over."""
 
     actions: Array  # (capacity, arms, dim)
     present: Array  # (capacity,), one where filled
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=("position", "gradient"), meta_fields=("arms", "dim"))
+@dataclasses.dataclass(frozen=True)
+class Anchor:
+    """A mode that is moved now and then, and what the data pull at it: minibatch gradients are measured from there."""
+
+    position: Array
+    gradient: Array  # of the loss of all data, at the position
+    arms: int  # of the rounds, so that the program can be found again
+    dim: int
 
 
 class History(NamedTuple):
@@ -69,6 +90,7 @@ class History(NamedTuple):
     past: ActionSets | None  # kept only where a posterior needs it and the action set changes
     variance: Array  # Lambda_{t-1}
     rounds: Array  # t - 1
+    anchor: Anchor | None = None  # kept only where minibatch gradients have a control variate
 
     def added(
         self, actions: Array, action: Array, reward: Array, weight: Array, variance: Array
@@ -80,7 +102,7 @@ class History(NamedTuple):
                 past.actions.at[self.rounds].set(actions), past.present.at[self.rounds].set(1.0)
             )
         data = self.data.added(actions[action], reward, weight, self.rounds)
-        return History(data, past, self.variance + variance, self.rounds + 1)
+        return History(data, past, self.variance + variance, self.rounds + 1, self.anchor)
 
 
 def empty(*, linear: bool, keep_actions: bool, arms: int, dim: int, capacity: int) -> History:

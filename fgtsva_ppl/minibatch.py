@@ -6,17 +6,27 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import Rows
+from fgtsva_ppl.history import Anchor, Rows
 from fgtsva_ppl.rewards.program import Latent, RewardFunction
+
+NEWTON_STEPS = 10  # towards the mode, whenever the anchor is moved
+
+type Loss = Callable[[Rows, RewardFunction], Array]
 
 
 def minibatch_gradient(
-    model: Latent, rows: Rows, filled: Array, bonus: Callable[[RewardFunction], Array]
+    model: Latent,
+    rows: Rows,
+    filled: Array,
+    loss: Loss,
+    bonus: Callable[[RewardFunction], Array],
+    anchor: Anchor | None = None,
 ) -> Callable[[Array, Array, int], Array]:
     """(key, position, m) -> gradient of the log-posterior, its loss estimated from m of the filled rows.
 
     Rows are picked uniformly with replacement and scaled, so that the estimate is unbiased; where no more than m are
-    filled it uses each once and is exact. Prior and bonus are exact always.
+    filled it uses each once and is exact. Prior and bonus are exact always. With an anchor (a control variate, Baker
+    et al. 2019) only the difference to the gradient there is estimated: that is the smaller, the nearer the anchor.
     """
     log_prior = model.logdensity(model.program)
 
@@ -31,8 +41,35 @@ def minibatch_gradient(
 
         def estimate(position: Array) -> Array:
             function = model.function(position)
-            return log_prior(position) - scale * batch.loss(function) + bonus(function)
+            return log_prior(position) - scale * loss(batch, function) + bonus(function)
 
-        return jax.grad(estimate)(position)
+        there = jax.grad(estimate)(position)
+        if anchor is None:
+            return there
+        return there + scale * loss_gradient(model, loss, batch, anchor.position) - anchor.gradient
 
     return gradient
+
+
+def loss_gradient(model: Latent, loss: Loss, rows: Rows, position: Array) -> Array:
+    """Of the loss of some rows."""
+    return jax.grad(lambda x: loss(rows, model.function(x)))(position)
+
+
+def mode(model: Latent, rows: Rows, loss: Loss, curvature: Callable[[Array], Array], start: Array) -> Array:
+    """Where prior and data are most probable, nearly: Gauss-Newton steps, damped when they do not go uphill."""
+    log_prior = model.logdensity(model.program)
+
+    def density(x: Array) -> Array:
+        return log_prior(x) - loss(rows, model.function(x))
+
+    def step(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        position, damping = carry
+        matrix = curvature(position)
+        damped = matrix + damping * jnp.diag(jnp.diagonal(matrix))
+        proposed = position + jnp.linalg.solve(damped, jax.grad(density)(position))
+        uphill = density(proposed) > density(position)
+        return (jnp.where(uphill, proposed, position), jnp.where(uphill, damping / 10, damping * 10)), None
+
+    (found, _), _ = jax.lax.scan(step, (start, jnp.asarray(1e-3)), length=NEWTON_STEPS)
+    return found

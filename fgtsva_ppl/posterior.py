@@ -4,6 +4,7 @@ log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + bonus(f), with 
 2 eta_s to the precision. With eta_s = 1/sigma_s^2 that is a posterior at half the Bayes temperature, as in the paper.
 """
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,16 +17,26 @@ import numpyro
 from jax import Array
 
 from fgtsva_ppl import oracle
-from fgtsva_ppl.history import History, Rows, Sums
-from fgtsva_ppl.minibatch import minibatch_gradient
+from fgtsva_ppl.history import Anchor, History, Rows, Sums
+from fgtsva_ppl.minibatch import loss_gradient, minibatch_gradient, mode
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards.finite import FiniteProgram
-from fgtsva_ppl.rewards.program import Latent, LinearFunction, Program, RewardFunction
+from fgtsva_ppl.rewards.modelled import Modelled
+from fgtsva_ppl.rewards.program import AnyReward, Latent, LinearFunction, Program, RewardFunction
+from fgtsva_ppl.variance import noisy_curvature, noisy_loss
 from samplers.registry import Registry
 from samplers.settings import InputError, choice, number, settings
 from samplers.target import Gaussian, Target
 
 MAXIMA = ("hard", "logsumexp", "softplus")
+# What is known of sigma_t. Under the last three it is never revealed, and a datum is kept with weight 1.
+REVEALED, AFTERWARDS, ESTIMATED, MODELLED, BY_CONTEXT = SIGMAS = (
+    "revealed",
+    "afterwards",
+    "estimated",
+    "modelled",
+    "by_context",
+)
 
 
 def _maximum() -> str:
@@ -55,6 +66,7 @@ class Posterior(ABC):
     sharpness: float
     cap: float | None
     sums_past: ClassVar[bool] = False  # the bonus runs over all past rounds, not over the current one
+    sigma: str = REVEALED  # what is known of sigma_t, one of SIGMAS
 
     @abstractmethod
     def weight(self, sigma: Array) -> Array:
@@ -67,6 +79,71 @@ class Posterior(ABC):
     def variance(self, sigma: Array) -> Array:
         """What a round adds to Lambda_t."""
         return sigma**2
+
+    @property
+    def never_revealed(self) -> bool:
+        """Whether sigma_t stays unknown: then the size of a residual is what a round has to show."""
+        return self.sigma == ESTIMATED or self.models_variance
+
+    @property
+    def needs_sigma(self) -> bool:
+        """Whether what it does depends on sigma_t, told beforehand or afterwards."""
+        return False
+
+    @property
+    def models_variance(self) -> bool:
+        """Whether the variance is sampled with the rest."""
+        return self.sigma in (MODELLED, BY_CONTEXT)
+
+    @property
+    def floor(self) -> Array | float:
+        """The least standard deviation that a datum is given credit for."""
+        raise InputError("this posterior has no model of the variance")
+
+    def believed(self, history: History, seen: Round) -> Array:
+        """The sigma_t that the round's optimism goes by."""
+        return seen.sigma
+
+    def data(self, history: History) -> Sums | Rows:
+        """The data with their weights as of now."""
+        return history.data
+
+    def anchor(self, history: History) -> Anchor | None:
+        """The anchor of minibatch gradients, with the data's weights as of now."""
+        return history.anchor
+
+    def anchored(self, model: Latent, history: History, start: Array) -> History:
+        """The same history with its anchor moved to the mode, looked for from a position."""
+        assert history.anchor is not None
+        assert isinstance(history.data, Rows)
+        there = mode(
+            model,
+            self._rows(history),
+            partial(self.loss, model, history),
+            partial(self.precision, model, history),
+            start,
+        )
+        gradient = loss_gradient(model, partial(self.loss, model, history), history.data, there)
+        return history._replace(anchor=dataclasses.replace(history.anchor, position=there, gradient=gradient))
+
+    def followed(self, model: Latent, history: History) -> History:
+        """The same history, what the newest datum pulls at the anchor being taken in."""
+        assert history.anchor is not None
+        assert isinstance(history.data, Rows)
+        newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
+        loss = partial(self.loss, model, history)
+        pull = loss_gradient(model, loss, newest, history.anchor.position)
+        moved = dataclasses.replace(history.anchor, gradient=history.anchor.gradient + pull)
+        return history._replace(anchor=moved)
+
+    def _rows(self, history: History) -> Rows:
+        data = self.data(history)
+        assert isinstance(data, Rows)
+        return data
+
+    def reward(self, reward: AnyReward) -> AnyReward:
+        """The reward, with a model of the variance where the posterior wants one."""
+        return reward
 
     def for_horizon(self, rounds: int) -> "Posterior":
         """The same posterior with everything that is derived from the horizon filled in."""
@@ -93,7 +170,7 @@ class Posterior(ABC):
 
     def bonus(self, function: RewardFunction, history: History, seen: Round) -> Array:
         """The feel-good term."""
-        lam = self.optimism(history.variance, seen.sigma)
+        lam = self.optimism(history.variance, self.believed(history, seen))
         if history.past is not None:
             sets = history.past.actions
             values = function(sets.reshape(-1, sets.shape[-1])).reshape(sets.shape[:-1])
@@ -101,12 +178,18 @@ class Posterior(ABC):
         rounds = history.rounds if self.sums_past else 1
         return lam * rounds * self.peak(function(seen.actions))
 
+    def loss(self, model: Latent, history: History, data: Sums | Rows, function: RewardFunction) -> Array:
+        """What a function loses on the data."""
+        if model.noisy:
+            return noisy_loss(function, data, history.rounds, self.floor)
+        return data.loss(function)
+
     def program(self, model: Latent, history: History, seen: Round) -> Callable[[], None]:
         """The posterior as a NumPyro program."""
 
         def posterior() -> None:
             function = model.program()
-            numpyro.factor("loss", -history.data.loss(function))
+            numpyro.factor("loss", -self.loss(model, history, self.data(history), function))
             numpyro.factor("feel_good", self.bonus(function, history, seen))
 
         return posterior
@@ -114,17 +197,18 @@ class Posterior(ABC):
     def target(self, model: Latent, history: History, seen: Round) -> Target:
         """The posterior as a log-density, with what is known of its shape."""
         logdensity = model.logdensity(self.program(model, history, seen))
-        if model.gaussian is None or not isinstance(history.data, Sums):
+        data = self.data(history)
+        if model.gaussian is None or not isinstance(data, Sums):
             return self._generic(model, history, seen, logdensity)
         prior = jax.tree.map(jnp.asarray, model.gaussian)
-        precision = prior.precision + 2 * history.data.gram
-        shift = prior.precision @ prior.mean + 2 * history.data.moment
+        precision = prior.precision + 2 * data.gram
+        shift = prior.precision @ prior.mean + 2 * data.moment
         gaussian = Gaussian(precision, shift)
         target = Target(logdensity, lambda position: precision, gaussian)
         if self.maximum != "hard" or self.cap is not None or history.past is not None:
             return target
         rounds = history.rounds if self.sums_past else 1
-        lam = rounds * self.optimism(history.variance, seen.sigma)
+        lam = rounds * self.optimism(history.variance, self.believed(history, seen))
 
         def law() -> oracle.Tilted:
             return oracle.tilted(gaussian, seen.actions, lam)
@@ -138,20 +222,27 @@ class Posterior(ABC):
         self, model: Latent, history: History, seen: Round, logdensity: Callable[[Array], Array]
     ) -> Target:
         """What is known where the posterior has no closed form: the prior, and the data if they are kept."""
-        gaussian, batches = None, None
+        gaussian, batches, data = None, None, self.data(history)
         if model.prior is not None:
             prior = jax.tree.map(jnp.asarray, model.prior)
             gaussian = Gaussian(prior.precision, prior.precision @ prior.mean)
-        if isinstance(history.data, Rows):
+        if isinstance(data, Rows):
             bonus = partial(self.bonus, history=history, seen=seen)
-            batches = minibatch_gradient(model, history.data, history.rounds, bonus)
+            loss = partial(self.loss, model, history)
+            batches = minibatch_gradient(model, data, history.rounds, loss, bonus, self.anchor(history))
         return Target(
             logdensity,
-            lambda position: curvature(model, history.data, position),
+            partial(self.precision, model, history),
             gaussian,
             self._member(model.program, history, seen),
             batches,
         )
+
+    def precision(self, model: Latent, history: History, position: Array) -> Array:
+        """The Gauss-Newton curvature of prior and loss."""
+        if model.noisy:
+            return noisy_curvature(model, history, position, self.floor)
+        return curvature(model, self.data(history), position)
 
     def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
         """Exact draws from a finite class: the posterior is a softmax over its members."""
@@ -161,7 +252,7 @@ class Posterior(ABC):
 
         def weight(coefficients: Array) -> Array:
             function = LinearFunction(coefficients)
-            return self.bonus(function, history, seen) - history.data.loss(function)
+            return self.bonus(function, history, seen) - self.data(history).loss(function)
 
         def draw(key: Array) -> Array:
             which, where = jax.random.split(key)
@@ -256,24 +347,68 @@ class FGTSVA(Posterior):
     maximum: str = _maximum()
     sharpness: float = _sharpness()
     cap: float | None = _cap()
+    sigma: str = choice(
+        default=REVEALED,
+        options=SIGMAS,
+        doc="sigma_t is revealed before the action (the paper), only afterwards, or never: then it is estimated from "
+        "residuals, modelled as one unknown number, or modelled by_context, either sampled with the rest",
+    )
+    guess: float = number(
+        default=1.0, above=0, doc="sigma before anything is known, where it is not revealed beforehand"
+    )
 
     def for_horizon(self, rounds: int) -> "FGTSVA":
         """alpha = 1/sqrt(T)."""
         alpha = 1 / math.sqrt(rounds) if self.alpha is None else self.alpha
-        return FGTSVA(self.c, alpha, self.maximum, self.sharpness, self.cap)
+        return dataclasses.replace(self, alpha=alpha)
+
+    @property
+    def needs_sigma(self) -> bool:
+        """Unless it is never revealed."""
+        return not self.never_revealed
+
+    @property
+    def floor(self) -> Array | float:
+        """alpha."""
+        return _known(self.alpha, "alpha")
 
     def variance(self, sigma: Array) -> Array:
         """sbar_t^2 = max(sigma_t, alpha)^2."""
-        return jnp.maximum(sigma, _known(self.alpha, "alpha")) ** 2
+        return jnp.maximum(sigma, self.floor) ** 2
 
     def weight(self, sigma: Array) -> Array:
-        """eta_t = 1 / sbar_t^2."""
-        return 1 / self.variance(sigma)
+        """eta_t = 1 / sbar_t^2; where sigma_t is never revealed, weights come later."""
+        return jnp.ones_like(sigma) if self.never_revealed else 1 / self.variance(sigma)
 
     def optimism(self, variance: Array, sigma: Array) -> Array:
         """lambda_t = c sqrt(Lambda_t) / sbar_t^2, the current round in Lambda_t."""
         own = self.variance(sigma)
         return self.c * jnp.sqrt(variance + own) / own
+
+    def believed(self, history: History, seen: Round) -> Array:
+        """sigma_t, or the root mean square of what the rounds so far have shown, the guess among them."""
+        if self.sigma == REVEALED:
+            return seen.sigma
+        return jnp.sqrt((self.guess**2 + history.variance) / (1 + history.rounds))
+
+    def data(self, history: History) -> Sums | Rows:
+        """Where sigma_t is estimated, all data have the weight of the present estimate."""
+        return history.data.scaled(self._factor(history)) if self.sigma == ESTIMATED else history.data
+
+    def anchor(self, history: History) -> Anchor | None:
+        """Weighted as the data are."""
+        if self.sigma != ESTIMATED or history.anchor is None:
+            return history.anchor
+        gradient = self._factor(history) * history.anchor.gradient
+        return dataclasses.replace(history.anchor, gradient=gradient)
+
+    def _factor(self, history: History) -> Array:
+        mean = (self.guess**2 + history.variance) / (1 + history.rounds)
+        return 1 / jnp.maximum(mean, self.floor**2)
+
+    def reward(self, reward: AnyReward) -> AnyReward:
+        """With sites for the noise, where it is modelled."""
+        return Modelled(reward, self.sigma == BY_CONTEXT) if self.models_variance else reward
 
 
 def _known(value: float | None, name: str) -> float:

@@ -46,6 +46,15 @@ class Environment(Protocol):
         ...
 
 
+@runtime_checkable
+class Timed(Protocol):
+    """An environment whose rounds depend on their number."""
+
+    def round_at(self, key: Array, instance: Any, t: Array) -> tuple[Round, Outcome]:
+        """Called instead of `round`; t is counted from 0."""
+        ...
+
+
 class Effort(NamedTuple):
     """What a decision cost, and how it went. NaN where a notion has no meaning."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round
+from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round, Timed
 from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
@@ -207,6 +207,8 @@ def _grow(agent: Agent, carry: Carry, *, capacity: int, lanes: int, mesh: Mesh) 
     def one(carry: Carry) -> Carry:
         return carry._replace(agent=agent.grow(carry.agent, capacity))
 
+    if not jax.tree.leaves(carry):  # nothing is fixed for a run, and the agent remembers nothing
+        return carry
     return for_each_run(one, carry, lanes=lanes, mesh=mesh)
 
 
@@ -283,7 +285,10 @@ def state_structure(environment: Environment, agent: Agent) -> Any:
 
 def reveal(environment: Environment, key: Array, instance: Any, t: Array) -> tuple[Round, Outcome]:
     """What a run meets in round t, counted from 0."""
-    return environment.round(_stream(key, NOISE, t), instance)
+    own = _stream(key, NOISE, t)
+    if isinstance(environment, Timed):
+        return environment.round_at(own, instance, t)
+    return environment.round(own, instance)
 
 
 def _stream(key: Array, stream: int, t: Array | int) -> Array:

@@ -1,6 +1,6 @@
 """Names for things: what a config says, what `fgtsva list` shows, what another package adds by an entry point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -8,16 +8,21 @@ from samplers.settings import InputError, defaults, nearest
 
 
 class Registry[T]:
-    """Settings classes by name, with those that installed packages declare under an entry-point group."""
+    """Settings classes by name, with those that installed packages declare under an entry-point group.
 
-    def __init__(self, kind: str, group: str) -> None:
+    `as_class` makes a class of whatever else may be registered.
+    """
+
+    def __init__(self, kind: str, group: str, as_class: Callable[[Any], type[T]] | None = None) -> None:
         self.kind = kind
         self._group = group
+        self._as_class = as_class
         self._classes: dict[str, type[T]] = {}
         self._looked = False
 
-    def register(self, name: str, cls: type[T]) -> None:
+    def register(self, name: str, cls: Any) -> None:
         """Adds a class under a name; a name can be taken once."""
+        cls = self._as_class(cls) if self._as_class else cls
         if self._classes.get(name, cls) is not cls:
             raise InputError(f"{self.kind} {name!r} is registered already")
         self._classes[name] = cls

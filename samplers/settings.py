@@ -64,6 +64,11 @@ def switch(*, default: bool, doc: str) -> Any:
     return dataclasses.field(default=default, metadata={"doc": doc})
 
 
+def text(*, default: str, doc: str) -> Any:
+    """A structural word: a path, a column, a name that others gave."""
+    return dataclasses.field(default=default, metadata={"doc": doc})
+
+
 def part(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     """A nested settings object, seen through by JAX."""
     return dataclasses.field(default=default, metadata={"traced": True, "nested": True, "doc": doc})
@@ -83,7 +88,7 @@ def _plain(hint: Any) -> tuple[Any, bool]:
 
 
 @dataclass_transform(
-    frozen_default=True, field_specifiers=(number, count, integer, choice, switch, part, structure)
+    frozen_default=True, field_specifiers=(number, count, integer, choice, switch, text, part, structure)
 )
 def settings[T](cls: type[T]) -> type[T]:
     """Makes a frozen dataclass of settings that checks its values and registers itself with JAX."""
@@ -132,6 +137,10 @@ def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
         if not isinstance(value, bool):
             raise InputError(f"{field.name}={value!r} must be true or false")
         return value
+    if kind is str:
+        if isinstance(value, bool) or not isinstance(value, str | Integral):
+            raise InputError(f"{field.name}={value!r} must be a word")
+        return str(value)  # a column may be called 0
     if kind is int:
         if isinstance(value, bool) or not isinstance(value, Integral):
             if meta.get("counted") and not isinstance(value, Real):

@@ -17,6 +17,7 @@ from fgtsva_ppl.history import Rows, Sums, empty
 from fgtsva_ppl.posterior import curvature
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.rewards.program import _latent
 
 DIM = 3
 LOWER = np.array([[1.0, 0, 0], [0.3, 0.8, 0], [-0.2, 0.5, 0.6]])
@@ -245,13 +246,13 @@ def test_every_registered_reward_is_looked_at_inside_a_compiled_program(name):
 
     @jax.jit
     def density(position):
-        model = latent(reward, 4)
-        history = empty(linear=model.linear, keep_actions=False, arms=2, dim=4, capacity=3)
-        round_ = Round(jnp.eye(4)[:2], jnp.asarray(1.0))
+        model = latent(reward, 4, arms=2)
+        history = empty(linear=model.linear, keep_actions=False, arms=2, dim=model.features, capacity=3)
+        round_ = Round(model.embed(jnp.eye(4)[:2]), jnp.asarray(1.0))
         return TS().target(model, history, round_).logdensity(position)
 
-    latent.cache_clear()
-    position = latent(reward, 4).draw(jax.random.key(0))
-    latent.cache_clear()
+    _latent.cache_clear()
+    position = latent(reward, 4, arms=2).draw(jax.random.key(0))
+    _latent.cache_clear()
     assert np.isfinite(density(position))
     assert isinstance(latent(reward, 4).prior_precision, np.ndarray)  # no tracer leaked into the cache

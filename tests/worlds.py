@@ -53,6 +53,20 @@ def rest_is_slow(names, quick):
     return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
+# Environments whose rewards are not linear, small, by name and settings; a table needs a file.
+OTHERS = {
+    "logistic": {"dim": 3, "arms": 4},
+    "mlp": {"dim": 3, "arms": 4, "width": 2},
+    "quadratic": {"dim": 3, "arms": 4},
+    "wheel": {"encoding": "joint"},
+    "digits": {"components": 2},
+    "breast_cancer": {"components": 2},
+    "wine": {"components": 2},
+    "iris": {},
+    "table": None,
+    "openml": None,
+}
+
 ROUNDS = 12
 WORLDS = {
     "fixed": Dense(dim=3, scale=0.7),

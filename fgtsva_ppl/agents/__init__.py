@@ -4,6 +4,7 @@ FGTS-VA, FGTS-A, FGTS-B and vanilla Thompson sampling are the agent `thompson` w
 sampling with heteroscedastic weights is the posterior `fgts_va` with c=0.
 """
 
+from fgtsva_ppl.agents.asking import ThompsonAgent
 from fgtsva_ppl.agents.ensemble import Ensemble
 from fgtsva_ppl.agents.oful import OFUL, WeightedOFUL
 from fgtsva_ppl.agents.sampling import LinNATS, LinTS
@@ -39,6 +40,7 @@ __all__ = [
     "LinTS",
     "LinVDTS",
     "Thompson",
+    "ThompsonAgent",
     "ThompsonState",
     "Uniform",
     "WeightedOFUL",

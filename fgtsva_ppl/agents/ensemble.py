@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.agents.base import decide, need_linear
-from fgtsva_ppl.posterior import FGTSVA, Posterior
+from fgtsva_ppl.posterior import FGTSVA, REVEALED, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
-from fgtsva_ppl.rewards import Linear, Reward, latent
+from fgtsva_ppl.rewards import AnyReward, Linear, latent
 from samplers.settings import InputError, integer, part, settings, structure
 
 
@@ -34,7 +34,7 @@ class Ensemble:
 
     scalar: ClassVar[bool] = False
 
-    reward: Reward = structure(default=Linear())
+    reward: AnyReward = structure(default=Linear())
     posterior: Posterior = part(default=FGTSVA())
     members: int = integer(default=30, least=1, doc="members of the ensemble")
 
@@ -45,13 +45,17 @@ class Ensemble:
     def start(self, key: Array, shape: Shape) -> Members:
         """Draws every member from the prior."""
         need_linear("ensemble", shape)
-        model = latent(self.reward, shape.dim)
-        if model.gaussian is None:
+        model = latent(self.reward, shape.dim, shape.arms)
+        if model.gaussian is None or model.features != shape.dim:
             raise InputError(
                 "agent ensemble perturbs rewards by Gaussian noise and needs a linear reward with a Gaussian prior; "
                 f"reward {type(self.reward).__name__.lower()} is not one"
             )
         posterior = self.posterior
+        if posterior.sigma != REVEALED:
+            raise InputError(
+                f"agent ensemble needs sigma_t beforehand, not posterior.sigma={posterior.sigma}"
+            )
         if posterior.maximum != "hard" or posterior.cap is not None or posterior.keeps_actions(shape):
             raise InputError(
                 "agent ensemble needs a bonus with a hard, uncapped maximum over one action set: set maximum=hard, "

@@ -1,17 +1,18 @@
 """The Thompson agent: a posterior, a sampler for it, and the arm that is best under the draw."""
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import History, empty, grown
+from fgtsva_ppl.history import Anchor, History, empty, grown
 from fgtsva_ppl.posterior import FGTSVA, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
-from fgtsva_ppl.rewards import Linear, Reward, latent
+from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
 from samplers import MALA, Draw, Sampler, SamplerState, Target
-from samplers.settings import part, settings, structure, switch
+from samplers.settings import InputError, part, settings, structure, switch
 
 
 class ThompsonState(NamedTuple):
@@ -25,11 +26,16 @@ class ThompsonState(NamedTuple):
 class Thompson:
     """Samples f_t from the posterior and plays argmax_a f_t(x_t, a)."""
 
-    reward: Reward = structure(default=Linear())
+    reward: AnyReward = structure(default=Linear())
     posterior: Posterior = part(default=FGTSVA())
     sampler: Sampler = part(default=MALA())
     warm: bool = switch(
         default=True, doc="start each round where the last ended; false: at a draw from the prior"
+    )
+    control_variate: bool = switch(
+        default=False,
+        doc="minibatch gradients estimate only the difference to the gradient at a mode, which is looked for anew "
+        "whenever the history's room is looked after",
     )
 
     @property
@@ -39,27 +45,52 @@ class Thompson:
 
     def for_horizon(self, rounds: int) -> "Thompson":
         """The same agent with everything that is derived from the horizon filled in."""
-        return Thompson(self.reward, self.posterior.for_horizon(rounds), self.sampler, self.warm)
+        return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
     def start(self, key: Array, shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior."""
-        model = latent(self.reward, shape.dim)
+        model = self.model(shape.arms, shape.dim)
         history = empty(
             linear=model.linear,
             keep_actions=self.posterior.keeps_actions(shape),
             arms=shape.arms,
-            dim=shape.dim,
+            dim=model.features,
             capacity=1,
         )
-        return ThompsonState(history, self.sampler.init(key, model.draw))
+        sampler = self.sampler.init(key, model.draw)
+        if self.control_variate:
+            if model.linear:
+                raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
+            anchor = Anchor(sampler.position, jnp.zeros(model.size), shape.arms, shape.dim)
+            history = history._replace(anchor=anchor)
+        return ThompsonState(history, sampler)
+
+    def model(self, arms: int, dim: int) -> Latent:
+        """The reward's program, for rounds of so many arms with features of the given dimension."""
+        model = latent(self.posterior.reward(self.reward), dim, arms)
+        if model.noisy and not self.posterior.models_variance:
+            raise InputError(
+                "a reward program that models its noise needs posterior fgts_va with sigma=modelled"
+            )
+        return model
+
+    def embedded(self, seen: Round) -> tuple[Latent, Round]:
+        """The reward's program, and the round with features as the program wants them."""
+        model = self.model(*seen.actions.shape)
+        return model, seen._replace(actions=model.embed(seen.actions))
 
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history."""
-        return state._replace(history=grown(state.history, capacity))
+        """Makes room in the history, and moves the anchor of minibatch gradients to where the mode is by now."""
+        history = grown(state.history, capacity)
+        if history.anchor is not None:
+            model = self.model(history.anchor.arms, history.anchor.dim)
+            history = self.posterior.anchored(model, history, state.sampler.position)
+        return state._replace(history=history)
 
     def target(self, state: ThompsonState, seen: Round) -> Target:
         """The posterior of the round."""
-        return self.posterior.target(latent(self.reward, seen.actions.shape[-1]), state.history, seen)
+        model, seen = self.embedded(seen)
+        return self.posterior.target(model, state.history, seen)
 
     def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, Effort]:
         """Draws and plays. A sampler that went non-finite is put back to where it last was finite, and counted."""
@@ -83,20 +114,27 @@ class Thompson:
         if self.warm:
             return key, state.sampler
         key, start = jax.random.split(key)
-        return key, self.sampler.init(start, latent(self.reward, seen.actions.shape[-1]).draw)
+        return key, self.sampler.init(start, self.model(*seen.actions.shape).draw)
 
     def best(self, position: Array, seen: Round) -> Array:
         """The arm that is best under a position; ties go to the lowest index."""
-        model = latent(self.reward, seen.actions.shape[-1])
+        model, seen = self.embedded(seen)
         return jnp.argmax(model.function(position)(seen.actions))
 
     def update(self, state: ThompsonState, seen: Round, action: Array, reward: Array) -> ThompsonState:
         """Adds the datum with its weight."""
+        model, embedded = self.embedded(seen)
+        sigma = seen.sigma
+        if self.posterior.never_revealed:
+            predicted = model.function(state.sampler.position)(embedded.actions[action][None])[0]
+            sigma = jnp.abs(reward - predicted)
         history = state.history.added(
-            seen.actions,
+            embedded.actions,
             action,
             reward,
-            self.posterior.weight(seen.sigma),
-            self.posterior.variance(seen.sigma),
+            self.posterior.weight(sigma),
+            self.posterior.variance(sigma),
         )
+        if history.anchor is not None:
+            history = self.posterior.followed(model, history)
         return state._replace(history=history)

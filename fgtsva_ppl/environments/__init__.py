@@ -1,7 +1,12 @@
 """Who answers: action sets, variances, rewards."""
 
+from fgtsva_ppl.environments.classification import BreastCancer, Digits, Iris, OpenML, TableBandit, Wine
 from fgtsva_ppl.environments.finite import FiniteClass
 from fgtsva_ppl.environments.linear import Contextual, Dense, Deterministic, Homoscedastic, Sparse
+from fgtsva_ppl.environments.noise import NOISES
+from fgtsva_ppl.environments.noisy import Noisy
+from fgtsva_ppl.environments.teachers import LogisticTeacher, MLPTeacher, Quadratic
+from fgtsva_ppl.environments.wheel import Wheel
 from fgtsva_ppl.protocols import Environment
 from samplers.registry import Registry
 
@@ -12,5 +17,35 @@ ENVIRONMENTS.register("deterministic", Deterministic)
 ENVIRONMENTS.register("homoscedastic", Homoscedastic)
 ENVIRONMENTS.register("contextual", Contextual)
 ENVIRONMENTS.register("finite", FiniteClass)
+ENVIRONMENTS.register("logistic", LogisticTeacher)
+ENVIRONMENTS.register("mlp", MLPTeacher)
+ENVIRONMENTS.register("quadratic", Quadratic)
+ENVIRONMENTS.register("wheel", Wheel)
+ENVIRONMENTS.register("digits", Digits)
+ENVIRONMENTS.register("breast_cancer", BreastCancer)
+ENVIRONMENTS.register("wine", Wine)
+ENVIRONMENTS.register("iris", Iris)
+ENVIRONMENTS.register("table", TableBandit)
+ENVIRONMENTS.register("openml", OpenML)
 
-__all__ = ["ENVIRONMENTS", "Contextual", "Dense", "Deterministic", "FiniteClass", "Homoscedastic", "Sparse"]
+__all__ = [
+    "ENVIRONMENTS",
+    "NOISES",
+    "BreastCancer",
+    "Contextual",
+    "Dense",
+    "Deterministic",
+    "Digits",
+    "FiniteClass",
+    "Homoscedastic",
+    "Iris",
+    "LogisticTeacher",
+    "MLPTeacher",
+    "Noisy",
+    "OpenML",
+    "Quadratic",
+    "Sparse",
+    "TableBandit",
+    "Wheel",
+    "Wine",
+]

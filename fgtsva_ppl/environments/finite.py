@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.environments.linear import Instance, LinearEnvironment
-from fgtsva_ppl.environments.noise import Noise, SparseNoise
+from fgtsva_ppl.environments.noise import SparseNoise, SteadyNoise
 from fgtsva_ppl.protocols import Shape
 from fgtsva_ppl.rewards.finite import table
 from samplers.settings import integer, number, settings, switch
@@ -40,7 +40,7 @@ class FiniteClass(LinearEnvironment):
         return Shape(self.arms, self.arms, fixed_actions=True, linear=True)
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """Bernoulli variance."""
         return SparseNoise(self.p, self.scale)
 

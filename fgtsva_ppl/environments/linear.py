@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, Noise, SparseNoise
+from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, SteadyNoise
 from fgtsva_ppl.protocols import Outcome, Round, Shape
 from samplers.settings import InputError, integer, number, settings, switch
 
@@ -43,7 +43,7 @@ class LinearEnvironment(ABC):
 
     @property
     @abstractmethod
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """The model of sigma_t."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ class Sparse(Hypercube):
     subgaussian: bool = _subgaussian()
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """Bernoulli variance."""
         return SparseNoise(self.p, self.scale)
 
@@ -139,7 +139,7 @@ class Dense(Hypercube):
     subgaussian: bool = _subgaussian()
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """Chi-squared variance."""
         return DenseNoise(self.scale)
 
@@ -153,7 +153,7 @@ class Deterministic(Hypercube):
     subgaussian: bool = _subgaussian()
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """sigma_t = 0."""
         return ConstantNoise(0.0)
 
@@ -168,7 +168,7 @@ class Homoscedastic(Hypercube):
     subgaussian: bool = _subgaussian()
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """sigma_t = scale."""
         return ConstantNoise(self.scale)
 
@@ -189,7 +189,7 @@ class Contextual(LinearEnvironment):
         return Shape(self.arms, self.dim, fixed_actions=False, linear=True)
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> SteadyNoise:
         """Bernoulli variance."""
         return SparseNoise(self.p, self.scale)
 

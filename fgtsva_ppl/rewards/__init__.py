@@ -1,23 +1,54 @@
 """Reward classes as NumPyro programs."""
 
 from fgtsva_ppl.rewards.finite import Finite, FiniteProgram
+from fgtsva_ppl.rewards.gp import GP
+from fgtsva_ppl.rewards.hierarchical import Hierarchical
 from fgtsva_ppl.rewards.linear import Linear
-from fgtsva_ppl.rewards.program import Latent, LinearFunction, Program, Reward, RewardFunction, latent
+from fgtsva_ppl.rewards.logistic import Logistic
+from fgtsva_ppl.rewards.mlp import MLP
+from fgtsva_ppl.rewards.modelled import Modelled
+from fgtsva_ppl.rewards.program import (
+    AnyReward,
+    Embedded,
+    Embedding,
+    Latent,
+    LinearFunction,
+    NoisyFunction,
+    Program,
+    Reward,
+    RewardFunction,
+    latent,
+    reward_class,
+)
 from samplers.registry import Registry
 
-REWARDS: Registry[Reward] = Registry("reward", "fgtsva.rewards")
+REWARDS: Registry[AnyReward] = Registry("reward", "fgtsva.rewards", reward_class)
 REWARDS.register("linear", Linear)
 REWARDS.register("finite", Finite)
+REWARDS.register("logistic", Logistic)
+REWARDS.register("mlp", MLP)
+REWARDS.register("gp", GP)
+REWARDS.register("hierarchical", Hierarchical)
 
 __all__ = [
+    "GP",
+    "MLP",
     "REWARDS",
+    "AnyReward",
+    "Embedded",
+    "Embedding",
     "Finite",
     "FiniteProgram",
+    "Hierarchical",
     "Latent",
     "Linear",
     "LinearFunction",
+    "Logistic",
+    "Modelled",
+    "NoisyFunction",
     "Program",
     "Reward",
     "RewardFunction",
     "latent",
+    "reward_class",
 ]

@@ -1,9 +1,14 @@
-"""Reward programs: NumPyro programs that sample parameters and return a function from features to mean rewards."""
+"""Reward programs: NumPyro programs that sample parameters and return a function from features to mean rewards.
 
+A reward class gives a program for features of a dimension. A plain function that is a program will do as well, and so
+will a class whose programs speak of other features than the environment's (see Embedding).
+"""
+
+import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -15,7 +20,11 @@ from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import potential_energy
 
-from samplers.settings import InputError
+from samplers.settings import InputError, settings
+
+ROWS = 3  # of features, on which a program's function is tried
+DRAWS = 256  # from a prior, which tell what it is like
+HUGE = 1e100  # no slope of a quadratic gets there
 
 type RewardFunction = Callable[[Array], Array]
 type Program = Callable[[], RewardFunction]
@@ -32,6 +41,21 @@ class LinearFunction:
         return features @ self.coefficients
 
 
+@dataclass(frozen=True)
+class NoisyFunction:
+    """A reward function that says how noisy rewards are, too. A program that returns one models its own variance."""
+
+    mean: RewardFunction
+    log_sigma: RewardFunction  # features -> logarithm of the standard deviation, one for each row
+    constant: bool = (
+        False  # the same for all features: then a linear mean gets the sufficient-statistics path
+    )
+
+    def __call__(self, features: Array) -> Array:
+        """Mean rewards of the rows of `features`."""
+        return self.mean(features)
+
+
 @runtime_checkable
 class Reward(Protocol):
     """A reward class. Compared as a whole: another prior is another program."""
@@ -41,6 +65,28 @@ class Reward(Protocol):
     def program(self, dim: int) -> Program:
         """The NumPyro program for features of the given dimension."""
         ...
+
+
+class Embedded(NamedTuple):
+    """A program over features of another size, and how to come by them."""
+
+    program: Program
+    embed: Callable[[Array], Array]  # (arms, dim) -> (arms, size); the row number is the arm
+    size: int
+
+
+@runtime_checkable
+class Embedding(Protocol):
+    """A reward class that is simple, linear perhaps, in features other than the environment's."""
+
+    def __hash__(self) -> int: ...
+
+    def embedded(self, arms: int, dim: int) -> Embedded:
+        """For rounds of so many arms with features of the given dimension."""
+        ...
+
+
+type AnyReward = Reward | Embedding | Callable[..., RewardFunction]
 
 
 class GaussianPrior(NamedTuple):
@@ -56,11 +102,14 @@ class Latent:
 
     program: Program
     size: int
-    linear: bool  # the program returns a LinearFunction
+    linear: bool  # the program returns a LinearFunction, with or without a constant variance
+    noisy: bool  # the program returns a NoisyFunction
     prior: GaussianPrior | None  # known if it is Gaussian
     gaussian: GaussianPrior | None  # the same, if the flat vector is the coefficients of a linear function
     prior_precision: np.ndarray  # exact if the prior is Gaussian, else a diagonal estimate
     unravel: Callable[[Array], Any]
+    features: int  # their number, embedded
+    embed: Callable[[Array], Array]  # the arms' features as the program wants them
 
     def draw(self, key: Array) -> Array:
         """A draw from the prior, unconstrained and flat."""
@@ -68,16 +117,18 @@ class Latent:
         return ravel_pytree(_unconstrained(sites))[0]
 
     def constrain(self, position: Array) -> dict[str, Array]:
-        """The parameters under their site names, on their own supports."""
-        _, sites = self._placed(position)
-        return {name: site["value"] for name, site in sites.items()}
+        """The parameters under their site names, on their own supports, and what the program derives from them."""
+        with handlers.trace() as trace:
+            self._placed(position)()
+        kept = {name: site for name, site in trace.items() if _is_latent(site) or _is_derived(site)}
+        return {name: jnp.asarray(site["value"]) for name, site in kept.items()}
 
     def function(self, position: Array) -> RewardFunction:
         """The reward function that a flat position stands for."""
-        return self._placed(position)[0]
+        return self._placed(position)()
 
-    def _placed(self, position: Array) -> tuple[RewardFunction, dict[str, Any]]:
-        """The program run at a position, site after site: a support may depend on the sites before it."""
+    def _placed(self, position: Array) -> Program:
+        """The program at a position, site after site: a support may depend on the sites before it."""
         free = self.unravel(position)
 
         def place(site: dict[str, Any]) -> Array | None:
@@ -85,23 +136,35 @@ class Latent:
             return biject_to(site["fn"].support)(free[site["name"]]) if known else None
 
         seeded = handlers.seed(self.program, jax.random.key(0))
-        return _run(handlers.substitute(seeded, substitute_fn=place))
+        placed: Program = handlers.substitute(seeded, substitute_fn=place)
+        return placed
 
     def logdensity(self, program: Callable[[], Any]) -> Callable[[Array], Array]:
         """The unconstrained log-density of a program over the same parameters, Jacobian included."""
         return lambda position: -potential_energy(program, (), {}, self.unravel(position))
 
 
+def latent(reward: AnyReward, dim: int, arms: int = 1) -> Latent:
+    """What there is to know of a reward's program; how many arms there are matters to few of them."""
+    return _latent(reward, dim, arms if isinstance(reward, Embedding) else 1)
+
+
 @lru_cache(maxsize=256)
-def latent(reward: Reward, dim: int) -> Latent:
+def _latent(reward: AnyReward, dim: int, arms: int) -> Latent:
     """Looks at a reward program once, outside of any transformation: those belong to the thread they are made in."""
     with ThreadPoolExecutor(1) as elsewhere:
-        return elsewhere.submit(_looked_at, reward, dim).result()
+        return elsewhere.submit(_looked_at, reward, dim, arms).result()
 
 
-def _looked_at(reward: Reward, dim: int) -> Latent:
-    bare = _abstract(type(reward).__name__, reward.program(dim))
+def _looked_at(reward: AnyReward, dim: int, arms: int) -> Latent:
+    name = reward_name(reward)
+    bare = _abstract(name, embedded(reward, dim, arms))
     look = _look(bare)
+    broken = np.sum(~np.isfinite(look.densities))
+    if broken:
+        raise InputError(
+            f"reward {name}: its log-density is not finite at {broken} of {DRAWS} draws from its own prior"
+        )
     prior = _gaussian(look)
     at_draws = look.coefficients
     is_coefficients = (
@@ -118,12 +181,47 @@ def _looked_at(reward: Reward, dim: int) -> Latent:
     )
 
 
-def _abstract(name: str, program: Program) -> Latent:
-    """The program's parameters, from shapes alone."""
-    seen: dict[str, Any] = {}
+def reward_name(reward: AnyReward) -> str:
+    """What a person calls it."""
+    return getattr(reward, "__name__", type(reward).__name__)
 
-    def flattened() -> Array:
-        function, sites = _run(handlers.seed(program, jax.random.key(0)))
+
+def embedded(reward: AnyReward, dim: int, arms: int) -> Embedded:
+    """A reward's program and features; of most, the environment's features as they are."""
+    if isinstance(reward, Embedding):
+        return reward.embedded(arms, dim)
+    return Embedded(_program(reward, dim), lambda actions: actions, dim)
+
+
+def _program(reward: Reward | Callable[..., RewardFunction], dim: int) -> Program:
+    """A function may want to know the dimension, or know it already."""
+    if isinstance(reward, Reward):
+        return reward.program(dim)
+    return partial(reward, dim) if inspect.signature(reward).parameters else reward
+
+
+def reward_class(given: Any) -> type[Any]:
+    """A class of settings for whatever stands for a reward: itself, or one without settings for a function."""
+    if isinstance(given, type):
+        return given
+
+    class Own:
+        def program(self, dim: int) -> Program:
+            return _program(given, dim)
+
+    Own.__name__ = Own.__qualname__ = reward_name(given)
+    Own.__module__ = given.__module__
+    Own.__doc__ = given.__doc__ or f"The function {reward_name(given)}."
+    return settings(Own)
+
+
+def _abstract(name: str, made: Embedded) -> Latent:
+    """The program's parameters, from shapes alone; says what is wrong with it."""
+    seen: dict[str, Any] = {}
+    features = jax.ShapeDtypeStruct((ROWS, made.size), float)
+
+    def flattened(features: Array) -> tuple[Array, Array]:
+        function, sites = _run(handlers.seed(made.program, jax.random.key(0)))
         if not sites:
             raise InputError(f"reward {name} samples no parameters")
         for site in sites:
@@ -131,21 +229,62 @@ def _abstract(name: str, program: Program) -> Latent:
                 raise InputError(
                     f"reward site {site!r} is discrete; samplers here need continuous parameters"
                 )
+        if not callable(function):
+            raise InputError(
+                f"reward {name} must return a function from features to rewards, not {type(function).__name__}"
+            )
         flat, seen["unravel"] = ravel_pytree(_unconstrained(sites))
-        seen["linear"] = isinstance(function, LinearFunction)
-        return flat
+        seen["linear"] = _coefficients(function) is not None
+        seen["noisy"] = isinstance(function, NoisyFunction)
+        return flat, _tried(name, function, features)
 
-    size = jax.eval_shape(flattened).size
-    return Latent(program, size, seen["linear"], None, None, np.eye(size), seen["unravel"])
+    flat, values = jax.eval_shape(flattened, features)
+    if values.shape != (ROWS,):
+        raise InputError(
+            f"reward {name} must give one number for each row of features: for shape {features.shape} it gives "
+            f"shape {values.shape}, not {(ROWS,)}"
+        )
+    return Latent(
+        made.program,
+        flat.size,
+        seen["linear"],
+        seen["noisy"],
+        None,
+        None,
+        np.eye(flat.size),
+        seen["unravel"],
+        made.size,
+        made.embed,
+    )
+
+
+def _tried(name: str, function: RewardFunction, features: Array) -> Array:
+    try:
+        return jnp.asarray(function(features))
+    except (TypeError, ValueError) as error:
+        first = (str(error).splitlines() or [""])[0]
+        raise InputError(f"reward {name} fails on features of shape {features.shape}: {first}") from None
+
+
+def _coefficients(function: RewardFunction) -> Array | None:
+    """Of a linear function, if it is known to be one."""
+    if isinstance(function, NoisyFunction):
+        return _coefficients(function.mean) if function.constant else None
+    return function.coefficients if isinstance(function, LinearFunction) else None
 
 
 def _run(program: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
     with handlers.trace() as trace:
         value = program()
-    latents = {
-        name: site for name, site in trace.items() if site["type"] == "sample" and not site["is_observed"]
-    }
-    return value, latents
+    return value, {name: site for name, site in trace.items() if _is_latent(site)}
+
+
+def _is_latent(site: Mapping[str, Any]) -> bool:
+    return site["type"] == "sample" and not site["is_observed"]
+
+
+def _is_derived(site: Mapping[str, Any]) -> bool:
+    return site["type"] == "deterministic"
 
 
 def _unconstrained(sites: Mapping[str, Any]) -> dict[str, Array]:
@@ -156,6 +295,7 @@ class Look(NamedTuple):
     """What a prior is like: draws from it, slopes of its log-density there and in the tails."""
 
     draws: np.ndarray
+    densities: np.ndarray  # their log-densities
     points: np.ndarray
     slopes: np.ndarray  # at the points
     hessian: np.ndarray  # in the middle
@@ -165,30 +305,30 @@ class Look(NamedTuple):
 def _look(model: Latent) -> Look:
     """One compiled program for all of it."""
 
-    def coefficients(point: Array) -> Array:
-        function = model.function(point)
-        assert isinstance(function, LinearFunction)
-        return function.coefficients
-
     @jax.jit
-    def look() -> tuple[Array, Array, Array, Array, Array | None]:
-        draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(1), 256))
+    def look() -> tuple[Array, Array, Array, Array, Array, Array | None]:
+        draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(1), DRAWS))
         centre = jnp.mean(draws, axis=0)
         points = jnp.concatenate([draws, centre + 100 * (draws - centre)])
-        slope = jax.grad(model.logdensity(model.program))
-        at_draws = jax.vmap(coefficients)(draws) if model.linear else None
-        return draws, points, jax.vmap(slope)(points), jax.jacfwd(slope)(centre), at_draws
+        density = model.logdensity(model.program)
+        slope = jax.grad(density)
+        at_draws = jax.vmap(lambda draw: _coefficients(model.function(draw)))(draws)
+        slopes, hessian = jax.vmap(slope)(points), jax.jacfwd(slope)(centre)
+        return draws, jax.vmap(density)(draws), points, slopes, hessian, at_draws
 
     *found, at_draws = look()
-    draws, points, slopes, hessian = map(np.asarray, found)
-    return Look(draws, points, slopes, hessian, None if at_draws is None else np.asarray(at_draws))
+    draws, densities, points, slopes, hessian = map(np.asarray, found)
+    at_draws = None if at_draws is None else np.asarray(at_draws)
+    return Look(draws, densities, points, slopes, hessian, at_draws)
 
 
 def _gaussian(look: Look) -> GaussianPrior | None:
     """The prior's moments if the log-prior is quadratic in the flat vector."""
+    if not np.all(np.abs(look.slopes) < HUGE):  # exponential somewhere, and about to overflow
+        return None
     precision, shift = -look.hessian, look.slopes[0] - look.hessian @ look.points[0]
     fitted = shift - look.points @ precision
     quadratic = np.allclose(look.slopes, fitted, rtol=1e-6, atol=1e-6 * np.std(look.slopes))
     if not (quadratic and np.all(np.linalg.eigvalsh(precision) > 0)):
         return None
-    return GaussianPrior(np.linalg.solve(precision, shift), precision)
+    return GaussianPrior(np.linalg.solve(precision, shift), np.asarray(precision))

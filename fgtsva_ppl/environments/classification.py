@@ -1,0 +1,174 @@
+"""Data to classify as a bandit: a row is a context, a class an arm, and the right one pays 1."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.environments import tables
+from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
+from fgtsva_ppl.protocols import Outcome, Round, Shape
+from samplers.settings import integer, number, settings, text
+
+
+def _rows() -> int:
+    made: int = integer(default=20_000, doc="rows that are used at most, the same ones in every run; 0: all")
+    return made
+
+
+def _components() -> int:
+    made: int = integer(
+        default=0, doc="principal components that are kept of a context; 0: it stays as it is"
+    )
+    return made
+
+
+def _sigma() -> float:
+    made: float = number(
+        default=0.5,
+        least=0,
+        doc="sigma_t that is revealed. A label is fixed, yet no function of what a model sees: to that a reward in "
+        "[0, 1] is noise of a standard deviation of at most 1/2",
+    )
+    return made
+
+
+class Classification(ABC):
+    """What the environments of data share; each says where its table comes from."""
+
+    encoding: str
+    rows: int
+    components: int
+    sigma: float
+    subgaussian: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def source(self) -> tables.Source:
+        """Where the table is."""
+
+    @property
+    def table(self) -> tables.Table:
+        """What is used of it."""
+        return tables.reduced(self.source, self.rows, self.components)
+
+    @property
+    def shape(self) -> Shape:
+        """An arm per class."""
+        contexts, _, classes = self.table
+        size = encoded_size(contexts.shape[1], len(classes), self.encoding)
+        return Shape(len(classes), size, fixed_actions=False, linear=False)
+
+    def start(self, key: Array) -> tuple[()]:
+        """Every run has the same table."""
+        return ()
+
+    def round(self, key: Array, instance: tuple[()]) -> tuple[Round, Outcome]:
+        """A row drawn at random."""
+        contexts, labels, classes = self.table
+        row = jax.random.randint(key, (), 0, len(labels))
+        actions = encoded(jnp.asarray(contexts)[row], len(classes), self.encoding)
+        means = jax.nn.one_hot(jnp.asarray(labels)[row], len(classes), dtype=float)
+        return Round(actions, jnp.asarray(self.sigma, dtype=float)), Outcome(means, jnp.zeros(()))
+
+
+@settings
+class Digits(Classification):
+    """Handwritten digits of 8 x 8 pixels, ten classes (scikit-learn's)."""
+
+    encoding: str = encoding()
+    rows: int = _rows()
+    components: int = _components()
+    sigma: float = _sigma()
+
+    @property
+    def source(self) -> tables.Source:
+        """1797 rows."""
+        return tables.Source("bundled", "digits")
+
+
+@settings
+class BreastCancer(Classification):
+    """Tumours, two classes (scikit-learn's)."""
+
+    encoding: str = encoding()
+    rows: int = _rows()
+    components: int = _components()
+    sigma: float = _sigma()
+
+    @property
+    def source(self) -> tables.Source:
+        """569 rows of 30 numbers."""
+        return tables.Source("bundled", "breast_cancer")
+
+
+@settings
+class Wine(Classification):
+    """Wines, three classes (scikit-learn's)."""
+
+    encoding: str = encoding()
+    rows: int = _rows()
+    components: int = _components()
+    sigma: float = _sigma()
+
+    @property
+    def source(self) -> tables.Source:
+        """178 rows of 13 numbers."""
+        return tables.Source("bundled", "wine")
+
+
+@settings
+class Iris(Classification):
+    """Flowers, three classes (scikit-learn's)."""
+
+    encoding: str = encoding()
+    rows: int = _rows()
+    components: int = _components()
+    sigma: float = _sigma()
+
+    @property
+    def source(self) -> tables.Source:
+        """150 rows of 4 numbers."""
+        return tables.Source("bundled", "iris")
+
+
+@settings
+class TableBandit(Classification):
+    """A CSV or Parquet file of your own."""
+
+    path: str = text(default="", doc="the file, .csv or .parquet")
+    label: str = text(default="", doc="the column that is to be predicted")
+    encoding: str = encoding()
+    rows: int = _rows()
+    components: int = _components()
+    sigma: float = _sigma()
+
+    @property
+    def source(self) -> tables.Source:
+        """Whatever is in the file."""
+        return tables.Source("file", self.path, self.label)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the file's content."""
+        return tables.fingerprint(self.path)
+
+
+@settings
+class OpenML(Classification):
+    """A set from OpenML by name, kept once it was fetched."""
+
+    dataset: str = text(
+        default="", doc="shuttle, mushroom, magic, covertype, adult, or as it is called there"
+    )
+    encoding: str = encoding()
+    rows: int = _rows()
+    components: int = _components()
+    sigma: float = _sigma()
+
+    @property
+    def source(self) -> tables.Source:
+        """Whatever OpenML has."""
+        return tables.Source("openml", self.dataset)

@@ -1,0 +1,40 @@
+"""Linear rewards with a bias per arm, the biases drawn from a common prior whose mean and scale are learnt."""
+
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+
+from fgtsva_ppl.rewards.program import Embedded, LinearFunction
+from samplers.settings import number, settings
+
+
+@settings
+class Hierarchical:
+    """f(x, a) = <theta, phi(x, a)> + bias_a with bias_a ~ N(bias_mean, bias_scale^2)."""
+
+    prior_scale: float | None = number(
+        default=None, above=0, doc="standard deviation of a coefficient; null: 1/sqrt(d)"
+    )
+    bias_scale: float = number(
+        default=1.0, above=0, doc="scale of the half-normal prior of the biases' scale"
+    )
+
+    def embedded(self, arms: int, dim: int) -> Embedded:
+        """The features, and which arm it is."""
+        scale = dim**-0.5 if self.prior_scale is None else self.prior_scale
+
+        def embed(actions: Array) -> Array:
+            return jnp.concatenate([actions, jnp.eye(arms)], axis=1)
+
+        def hierarchical() -> LinearFunction:
+            theta = numpyro.sample("theta", dist.Normal(0, scale).expand([dim]).to_event(1))
+            mean = numpyro.sample("bias_mean", dist.Normal(0.0, self.bias_scale))
+            spread = numpyro.sample("bias_scale", dist.HalfNormal(self.bias_scale))
+            with numpyro.plate("arms", arms):
+                # Not centred: where the data say little, the biases' scale and the biases would make a funnel.
+                standard = numpyro.sample("bias_standard", dist.Normal(0.0, 1.0))
+            bias = numpyro.deterministic("bias", mean + spread * standard)
+            return LinearFunction(jnp.concatenate([theta, bias]))
+
+        return Embedded(hierarchical, embed, dim + arms)

@@ -1,0 +1,54 @@
+"""A Bayesian neural network: fully connected layers with normal weights."""
+
+import itertools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+
+from fgtsva_ppl.rewards.program import Program, RewardFunction
+from samplers.settings import choice, integer, number, settings
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "softplus": jax.nn.softplus,
+}
+
+
+@settings
+class MLP:
+    """A network of `depth` hidden layers; a weight has variance prior_scale^2 over the number of its layer's inputs."""
+
+    width: int = integer(default=16, least=1, doc="units of a hidden layer")
+    depth: int = integer(default=1, least=1, doc="hidden layers")
+    activation: str = choice(default="tanh", options=ACTIVATIONS, doc="what a hidden unit does to its input")
+    prior_scale: float = number(default=1.0, above=0, doc="scale of all weights and biases")
+
+    def program(self, dim: int) -> Program:
+        """Sites weights_0, bias_0, weights_1, ...; the last layer has one output and no activation."""
+        sizes = [dim, *[self.width] * self.depth, 1]
+        activation = ACTIVATIONS[self.activation]
+
+        def network() -> RewardFunction:
+            layers = [self._layer(i, *pair) for i, pair in enumerate(itertools.pairwise(sizes))]
+
+            def function(features: Array) -> Array:
+                hidden = features
+                for weights, bias in layers[:-1]:
+                    hidden = activation(hidden @ weights + bias)
+                weights, bias = layers[-1]
+                return (hidden @ weights + bias)[..., 0]
+
+            return function
+
+        return network
+
+    def _layer(self, index: int, inputs: int, outputs: int) -> tuple[Array, Array]:
+        law = dist.Normal(0, self.prior_scale * inputs**-0.5).expand([inputs, outputs]).to_event(2)
+        weights = numpyro.sample(f"weights_{index}", law)
+        bias = numpyro.sample(f"bias_{index}", dist.Normal(0, self.prior_scale).expand([outputs]).to_event(1))
+        return weights, bias
