@@ -200,7 +200,7 @@ def _budget(cells: Sequence[Cell], data: Data) -> list[str]:
         else:
             text = "does not come within 10% of exact regret at any of these budgets, by its whole interval"
         sentences.append(f"{environment}: {sampler} {text}.")
-    return sentences + _quality(found)
+    return _cheapest(found) + _quality(found) + sentences
 
 
 def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
@@ -224,17 +224,27 @@ def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
 
 
 def _warmstart(cells: Sequence[Cell], data: Data) -> list[str]:
-    sentences = []
+    """What a cold start costs, run by run at equal budget."""
     done = {(*_place(cell), cell.flat["agent.warm"]): cell for cell in cells}
+    costs: dict[str, dict[str, Interval]] = {}
     for place in dict.fromkeys(_place(cell) for cell in cells):
         warm, cold = done.get((*place, True)), done.get((*place, False))
-        if warm and cold and place[1] != "exact":
+        if warm and cold and place[1] != REFERENCE:
             gap = paired_difference(final_regret(data[cold.id]), final_regret(data[warm.id]))
-            steps = f" with {place[2]} steps" if place[2] else ""
-            sentences.append(
-                f"{place[0]}: {place[1]}{steps}, cold minus warm start: {_told(gap)} regret per run."
-            )
-    return sentences
+            costs.setdefault(place[0], {})[_named(place[1:])] = gap
+    heads, sentences = [], []
+    for environment, gaps in costs.items():
+        more = [name for name, gap in gaps.items() if gap.low > 0]
+        less = [name for name, gap in gaps.items() if gap.high < 0]
+        heads.append(
+            f"{environment}: a cold start has more regret than a warm one with {', '.join(more) or 'none'}, less with "
+            f"{', '.join(less) or 'none'}, of {len(gaps)} compared at equal budget."
+        )
+        sentences += [
+            f"{environment}: {name}, cold minus warm start: {_told(gap)} regret per run."
+            for name, gap in gaps.items()
+        ]
+    return heads + sentences
 
 
 def _place(cell: Cell) -> tuple[str, str, int]:
@@ -266,7 +276,7 @@ def _bonus(cells: Sequence[Cell], data: Data) -> list[str]:
         environment, sampler, steps = _place(cell)
         line = lines.setdefault(environment, {}).setdefault((sampler, steps), {})
         line[cell.flat["posterior.c"]] = final_regret(data[cell.id])
-    sentences = []
+    verdicts, sentences = [], []
     for environment, here in lines.items():
         gains = {who: gain(line) for who, line in here.items() if 0.0 in line and len(line) > 1}
         for who, found in gains.items():
@@ -275,8 +285,9 @@ def _bonus(cells: Sequence[Cell], data: Data) -> list[str]:
                 f"{environment}: with {_named(who)} the c that is best on the other half of the runs ({chosen}) saves "
                 f"{_told(mean_interval(found.saved))} regret per run against c=0."
             )
-        sentences += _with_budget(environment, gains) + _whose_effect(environment, gains)
-    return sentences
+        verdicts += _whose_effect(environment, gains)
+        sentences += _with_budget(environment, gains)
+    return verdicts + sentences
 
 
 def _named(who: tuple[str, int]) -> str:

@@ -23,7 +23,7 @@ from fgtsva_ppl.diagnostics.accuracy import (
     total_variation,
     total_variation_floor,
 )
-from fgtsva_ppl.diagnostics.mixing import mixing
+from fgtsva_ppl.diagnostics.mixing import energy_fraction, mixing
 from fgtsva_ppl.diagnostics.probe import elsewhere, overdispersed
 from fgtsva_ppl.diagnostics.quality import gate
 from fgtsva_ppl.simulate import ENVIRONMENT, reveal, run_keys
@@ -436,6 +436,64 @@ def test_nested_rhat_sees_whoever_stays_in_the_mode_where_it_began(name):
         assert (
             found > 2
         )  # B/W is 25 if they are evenly parted, and 6 if only one of sixteen is on the other side
+
+
+def test_energies_have_the_fraction_of_arviz_and_none_where_they_mean_nothing():
+    energies = np.random.default_rng(12).normal(size=(4, 100)).cumsum(axis=1)
+    assert energy_fraction(energies) == pytest.approx(np.min(array_stats.bfmi(energies)))
+    for meaningless in (np.full((4, 100), np.nan), np.full(4, np.nan), np.zeros((4, 100))):
+        assert np.isnan(energy_fraction(meaningless))
+
+
+def test_costs_and_chances_are_those_of_the_draws():
+    """Acceptance and divergences of the replicas; effective draws over all gradients of the chains."""
+    rng = np.random.default_rng(13)
+    position, shape = rng.normal(size=(1, 4, 50, 2)), (1, 4, 50)
+    chains = Draw(position, np.full(shape, 0.9), np.zeros(shape), np.full(shape, 3), np.full(shape, np.nan))
+    replicas = Draw(
+        rng.normal(size=(1, 64, 2)), np.full((1, 64), 0.5), np.full((1, 64), 0.25), np.ones((1, 64))
+    )
+    actions = np.array([[0] * 48 + [2] * 16])
+    exact = np.array([[0] * 100 + [2] * 300])
+    samples = Samples(
+        replicas, actions, rng.normal(size=(1, 400, 2)), exact, np.zeros(1), rng.normal(size=(1, 8, 8, 2)), chains,
+        np.array([7.0]), np.array([2]), np.ones((1, 3)),
+    )  # fmt: skip
+    found = quality(samples).metrics
+    known = {"acceptance": 0.5, "divergences": 0.25, "best_arm": 0.25, "best_arm_exact": 0.75, "tv": 0.5}
+    for name, value in known.items():
+        assert found[name] == pytest.approx(value)
+    assert found["ess_per_gradient"] == pytest.approx(found["ess_bulk"] / 600)
+    assert np.isnan(found["ebfmi"])
+    assert found["condition"] == 7
+    free = quality(samples._replace(chains=chains._replace(gradients=np.zeros(shape)))).metrics
+    assert np.isnan(free["ess_per_gradient"])  # there is no gradient to be counted by
+
+
+@pytest.mark.slow
+def test_replicas_have_the_law_of_the_action_that_was_played():
+    """E p(a) = sum p^2 for the action that the run played. Had it been looked at after the round, p(a) were greater."""
+    agent = Thompson(posterior=FGTSVA(c=0.0), sampler=Control(stuck=0.7)).for_horizon(ROUNDS)
+    played = simulate(WORLD, agent, rounds=ROUNDS, runs=RUNS, probes=range(2, ROUNDS + 1))
+    gaps = []
+    for snapshot in played.snapshots:
+        found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, effort=EFFORT))
+        p, n = found.actions, EFFORT.replicas
+        squares = (n * (p**2).sum(axis=1) - 1) / (n - 1)  # without the bias of estimated shares
+        gaps += [*(p[np.arange(RUNS), played.action[:, snapshot.round - 1]] - squares)]
+    assert_mean(np.array(gaps), 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "means"), [("hmc", True), ("nuts", True), ("mala", False), ("laplace", False)]
+)
+def test_energies_are_told_where_momentum_is_fresh(name, means):
+    agent = Thompson(posterior=FGTSVA(c=0.0), sampler=SAMPLERS[name]()).for_horizon(ROUNDS)
+    (snapshot,) = simulate(WORLD, agent, rounds=ROUNDS, runs=2, probes=[ROUNDS]).snapshots
+    fraction = quality(probe(WORLD, agent, snapshot, runs=2, seed=0)).metrics["ebfmi"]
+    assert np.all(np.isfinite(fraction) == means)
+    assert not means or np.all(fraction > 0.3)
 
 
 def test_the_gate_refuses_what_posteriordb_would():

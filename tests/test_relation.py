@@ -1,12 +1,15 @@
 """Quality against regret, on made-up cells whose answers are known."""
 
 import json
+import re
+from io import StringIO
 
 import numpy as np
 import pytest
 import xarray as xr
+from rich.console import Console
 
-from experiments import readings, sweeps
+from experiments import display, readings, sweeps
 from experiments.config import resolve, study_names
 from experiments.relation import (
     _least,
@@ -236,8 +239,52 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
         text
     )
     assert sum("no different by c at 20 than at 2 steps" in sentence for sentence in text) == 2
-    assert "effect of the posterior; less than exact draws gain: sgld at 2 steps (-50" in text[-1]
-    assert "no difference in gain found between exact draws and mala at 2 steps, mala at 20 steps" in text[-1]
+    assert "effect of the posterior; less than exact draws gain: sgld at 2 steps (-50" in text[0]
+    assert "no difference in gain found between exact draws and mala at 2 steps, mala at 20 steps" in text[0]
+
+
+def test_the_reading_of_the_warm_starts_names_who_pays():
+    cells = resolve(
+        ["study=warmstart", "environment=sparse", "sampler=exact,sgld,mala", "rounds=50", "runs=40"]
+    ).cells
+
+    def pays(cell):
+        return (
+            cell.flat["sampler"] == "sgld" and cell.flat["sampler.steps"] == 1 and not cell.flat["agent.warm"]
+        )
+
+    data = {cell.id: made_up(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
+    first, *others = readings.read("warmstart", cells, data)
+    assert first == (
+        "sparse: a cold start has more regret than a warm one with sgld at 1 steps, less with none, of 6 compared at "
+        "equal budget."
+    )
+    assert "sparse: sgld at 1 steps, cold minus warm start: +100.0 [+100.0, +100.0] regret per run." in others
+    assert len(others) == 6
+
+
+def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
+    words = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
+    study = resolve(words)
+    probes = study.diagnostics.probes(study.cells[0])
+    assert (len(probes), probes[0], probes[-1]) == (12, 1, 1000)
+    ratios = np.array(probes[6:]) / np.array(probes[5:-1])
+    np.testing.assert_allclose(ratios, 1000 ** (1 / 11), rtol=0.05)
+    assert study.diagnostics.runs == 10
+    named = resolve([*words, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
+    assert (named.probes(study.cells[0]), named.runs) == ((3, 7), 2)
+
+
+def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
+    cells, _ = study
+    console = Console(file=StringIO(), force_terminal=True, width=150)
+    with display.progress(console, cells, probes=2 * len(cells)) as tell:
+        tell(cells[0], ROUNDS, 0)
+        tell(cells[0], ROUNDS, 2)
+        tell(cells[1], ROUNDS, 1)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue()).splitlines()
+    last = [line for line in shown if "diagnosing" in line][-1]
+    assert f"3/{2 * len(cells)}" in last
 
 
 def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():

@@ -184,13 +184,18 @@ def test_without_diagnostics_there_is_no_view_of_rounds(tmp_path):
 
 
 def test_a_study_may_bring_its_own_reading(tmp_path):
-    told = {"reading": json.dumps(["So it is.", "And <so>."])}
+    told = {"reading": json.dumps(["So it is.", "And <so>.", "Third.", "Fourth."])}
     folder = store(tmp_path / "study", attributes=told, diagnosed=False, drawn=True)
     paragraphs = Elements(write(folder).read_text()).texts["p"]
     assert "So it is." in paragraphs
     assert "And <so>." in paragraphs
     numbers = next(i for i, text in enumerate(paragraphs) if "exact reference" in text)
     assert paragraphs.index("So it is.") < numbers
+    answer = re.search('id="answer".*?</section>', write(folder).read_text(), re.DOTALL)[0]
+    at_once = answer.partition("<details>")[0]  # the answer is a sentence or two, the others unfold
+    assert "And &lt;so&gt;." in at_once
+    assert "Third." not in at_once
+    assert "2 more sentences" in answer
 
 
 def test_a_figure_brings_no_script_and_no_address(tmp_path):
@@ -374,6 +379,23 @@ def test_a_run_writes_the_report_that_the_command_rebuilds(ran, capsys, monkeypa
     text = before.decode()
     for word in ("mala", "numpyro", "blackjax", "arviz", "python"):
         assert word in text
+
+
+def test_measuring_leaves_the_bits_of_the_run(ran, tmp_path, capsys, monkeypatch):
+    words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
+    code, _, err = call("run", *words, f"output={tmp_path / 'plain'}", capsys=capsys, monkeypatch=monkeypatch)
+    assert code == 0, err
+    with (
+        xr.open_datatree(ran[0] / "results.nc") as one,
+        xr.open_datatree(tmp_path / "plain/results.nc") as other,
+    ):
+        assert len(one["cells"].children) == 2
+        for key, cell in one["cells"].children.items():
+            assert "diagnostics" in cell.children
+            assert "diagnostics" not in other["cells"][key].children
+            xr.testing.assert_identical(
+                cell.to_dataset().drop_attrs(), other["cells"][key].to_dataset().drop_attrs()
+            )
 
 
 def test_arviz_plots_the_stored_chains(ran):

@@ -21,6 +21,7 @@ from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
 HERE = Path(__file__).parent
+FIRST = 2  # sentences of a reading that are the answer; the others unfold
 CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
     "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
@@ -125,8 +126,13 @@ def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> M
     )
     if not stored.reading:
         return numbers
-    said = join(tag("p", sentence) for sentence in stored.reading)
-    return join([said, tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)])
+    said = [tag("p", sentence) for sentence in stored.reading]
+    parts = [*said[:FIRST], tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)]
+    if len(said) > FIRST:
+        parts.insert(
+            FIRST, tag("details", tag("summary", f"{len(said) - FIRST} more sentences"), *said[FIRST:])
+        )
+    return join(parts)
 
 
 def _verdicts(stored: Stored) -> Markup | None:
