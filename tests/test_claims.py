@@ -76,7 +76,7 @@ def test_what_is_reported_has_no_part_in_the_choice():
     rng = np.random.default_rng(1)
     for _ in range(5):
         place, _ = place_of(*oful(), lambda cell: cell.flat["agent.radius"] if cell.seed else rng.uniform())
-        assert place.tuned.cell.flat["agent.radius"] == 0.01
+        assert place.told("tuned") == "radius=0.01 (edge)"
 
 
 def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():

@@ -96,7 +96,9 @@ def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
     assert np.all(np.isnan(rates) | (rates > 0.2)), rates
     # a draw from N(0, I) in five dimensions is at 2.1; the feel-good term adds a little, some bias as well
     typical = distance[:, :, ROUNDS // 2 :].mean(axis=(1, 2))
-    if name == "sgld":  # in plain coordinates its step is right for the stiffest direction alone: stable, but slow
+    if (
+        name == "sgld"
+    ):  # in plain coordinates its step is right for the stiffest direction alone: stable, but slow
         assert np.all(typical < OUT), typical
     else:
         assert np.all((typical > 1.2) & (typical < 4)), typical
