@@ -1,10 +1,10 @@
-# %% [markdown]
-# # One round of Thompson sampling, by hand
-#
-# A script with cells: run it as a whole (`python -m experiments.tutorial`), or cell by cell in an editor that knows
-# `# %%`. It goes through one round of a bandit with two coordinates, so that the posterior can be looked at: its
-# log-density, exact draws from it, four samplers walking on it, and the probabilities with which each of them would
-# play the arms. The last cell plays a thousand rounds. The figures go to the folder `tutorial`.
+"""One round of Thompson sampling, by hand.
+
+A script with cells: run it as a whole (`python -m experiments.tutorial`), or cell by cell in an editor that knows
+`# %%`. It goes through one round of a bandit with two coordinates, so that the posterior can be looked at: its log-density,
+exact draws from it, four samplers walking on it, and the probabilities with which each of them would play the arms. The
+last cell plays a thousand rounds. The figures go to the folder `tutorial`.
+"""
 
 # %% What plays against what
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 import fgtsva_ppl as fg
 from experiments.style import look, style
+from samplers import Sampler
 
 FOLDER = Path("tutorial")
 FOLDER.mkdir(exist_ok=True)
@@ -23,7 +24,7 @@ ROUNDS, DRAWS = 1000, 2000
 
 world = fg.Sparse(dim=2, p=0.5)  # four arms, the corners of a square; every second round is noisy
 posterior = fg.FGTSVA(c=0.003)  # the paper's c: early on the feel-good term gives every promising arm a mode
-samplers = {"sgld": fg.SGLD(), "mala": fg.MALA(), "hmc": fg.HMC(), "nuts": fg.NUTS()}
+walkers: dict[str, Sampler] = {"sgld": fg.SGLD(), "mala": fg.MALA(), "hmc": fg.HMC(), "nuts": fg.NUTS()}
 agent = fg.Thompson(posterior=posterior, sampler=fg.Exact()).for_horizon(ROUNDS)
 
 # %% A few rounds, with the loop written out
@@ -46,7 +47,7 @@ for t in range(3):
 # One sum of squares, each datum weighted by 1 / max(sigma_t, alpha)^2, a Gaussian prior, and lambda_t max_a <a, theta>.
 seen, _ = world.round(jax.random.fold_in(key, 10), instance)
 target = agent.target(state, seen)
-exact = np.asarray(target.exact_draws(jax.random.key(2), DRAWS))
+exact = np.asarray(agent.sampler.trace(jax.random.key(2), target, state.sampler, DRAWS).position)
 
 centre, reach = exact.mean(0), 4 * exact.std(0)
 axes_of = [np.linspace(centre[i] - reach[i], centre[i] + reach[i], 121) for i in range(2)]
@@ -58,13 +59,13 @@ levels = height.max() - np.array([12.0, 9.0, 6.0, 4.0, 2.5, 1.5, 0.7, 0.2])
 # Each starts where the last round ended; the trace is its chain, of which the agent would use one position.
 start = agent.sampler.init(jax.random.key(3), lambda _: state.sampler.position).position
 traces = {}
-for name, sampler in samplers.items():
+for name, sampler in walkers.items():
     begin = sampler.init(jax.random.key(3), lambda _: start)
     traces[name] = jax.jit(lambda k, s=sampler, b=begin: s.trace(k, target, b, DRAWS))(jax.random.key(4))
 
 with style():
     figure, panels = plt.subplots(1, 5, figsize=(15, 3.4), sharex=True, sharey=True)
-    for panel, name in zip(panels, ["exact", *samplers], strict=True):
+    for panel, name in zip(panels, ["exact", *walkers], strict=True):
         panel.contour(*axes_of, height, levels=levels, colors="0.75", linewidths=0.8, linestyles="solid")
         if name == "exact":
             panel.plot(*exact[:300].T, ".", color="black", markersize=3)
@@ -83,7 +84,7 @@ with style():
 best = jax.jit(jax.vmap(lambda position: agent.best(position, seen)))
 arms = world.shape.arms
 shares = {"exact": np.bincount(best(exact), minlength=arms) / DRAWS}
-for name, sampler in samplers.items():
+for name, sampler in walkers.items():
     begin = sampler.init(jax.random.key(3), lambda _: start)
     replica = jax.jit(jax.vmap(lambda k, s=sampler, b=begin: s.sample(k, target, b)[1].position))
     shares[name] = np.bincount(best(replica(jax.random.split(jax.random.key(5), 500))), minlength=arms) / 500
@@ -106,7 +107,7 @@ with style():
 # The same truths, variances and noise for every sampler: a difference is the sampler's doing.
 with style():
     figure, panel = plt.subplots(figsize=(7, 3.8))
-    for name, sampler in {"exact": fg.Exact(), **samplers}.items():
+    for name, sampler in ({"exact": agent.sampler} | walkers).items():
         played = fg.simulate(world, fg.Thompson(posterior=posterior, sampler=sampler), rounds=ROUNDS, runs=20)
         curve = played.cumulative_regret.mean(axis=0)
         print(f"{name:>6}: regret {curve[-1]:.1f}, {played.gradients.mean():.0f} gradients a round")
