@@ -1,9 +1,9 @@
 """One round of Thompson sampling, by hand.
 
 A script with cells: run it as a whole (`python -m experiments.tutorial`), or cell by cell in an editor that knows
-`# %%`. It goes through one round of a bandit with two coordinates, so that the posterior can be looked at: its log-density,
-exact draws from it, four samplers walking on it, and the probabilities with which each of them would play the arms. The
-last cell plays a thousand rounds. The figures go to the folder `tutorial`.
+`# %%`. It goes through one round of a bandit with two coordinates, so that the posterior can be looked at: its
+log-density, exact draws from it, four samplers walking on it, and the probabilities with which each of them would play
+the arms. The last cell plays a thousand rounds. The figures go to the folder `tutorial`.
 """
 
 # %% What plays against what
