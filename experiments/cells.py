@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import inspect
 import json
 import platform
 import sys
@@ -108,7 +107,10 @@ class Cell:
         groups = [group for group in ("environment", "noise") if group in self.parts]
         parts = [type(self._build(group)) for group in groups] + [type(self.agent)]
         parts += [type(getattr(self.agent, group)) for group in nested(type(self.agent))]
-        files = {inspect.getsourcefile(sys.modules[part.__module__]) for part in parts if not _ours(part)}
+        modules = [sys.modules[part.__module__] for part in parts if not _ours(part)]
+        files = {
+            module.__file__ for module in modules if getattr(module, "__file__", None)
+        }  # not a notebook's
         return "".join(Path(file).read_text() for file in sorted(filter(None, files)))
 
     @property
@@ -127,7 +129,7 @@ class Cell:
 
 
 def _ours(part: type) -> bool:
-    return part.__module__.partition(".")[0] in ("samplers", "fgtsva_ppl", "__main__")
+    return part.__module__.partition(".")[0] in ("samplers", "fgtsva_ppl")
 
 
 def _values(part: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ CONF = Path(__file__).parent / "conf"
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
 NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
 OPTIONS = ("study", "output", "precision", "bounds")  # settings of the command, one value each
+PATHS = ("output", "environment.path")  # one value each, taken as it stands
 DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # of the command too; rounds are a list
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
@@ -162,6 +163,10 @@ def parse(words: Sequence[str]) -> Grid:
     """`key=value` words as a grid; a later word for the same key replaces an earlier one."""
     grid: Grid = {}
     for word in words:
+        key, _, text = word.partition("=")
+        if key in PATHS:
+            grid[key] = [_path(key, text)]
+            continue
         try:
             (override,) = OverridesParser.create().parse_overrides([word])
         except HydraException:
@@ -170,6 +175,15 @@ def parse(words: Sequence[str]) -> Grid:
             raise InputError(f"cannot read {word!r}: write key=value, without a sign or a package")
         grid[override.key_or_group] = _values(override, word)
     return grid
+
+
+def _path(key: str, text: str) -> str | None:
+    """A path as it stands: it may hold commas, brackets, blanks."""
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    path = text[1:-1] if quoted else text
+    if not path or "${" in path:
+        raise InputError(f"cannot use {key}={text}: say a path")
+    return None if text == "null" else path
 
 
 def _values(override: Override, word: str) -> list[Any]:
@@ -209,12 +223,20 @@ def _check_keys(said: Grid, grids: Iterable[Grid]) -> None:
                 known |= {f"{group}.{key}" for key in registry.defaults(str(member))}
     for key in said:
         if key not in known:
-            group = key.partition(".")[0]
-            valid = (
-                sorted(k for k in known if k.startswith(group + ".")) if group in GROUPS else sorted(known)
-            )
-            listed = ", ".join(valid) or "none"
-            raise InputError(f"unknown key {key!r}{nearest(key, known)}; valid: {listed}")
+            group, _, setting = key.partition(".")
+            elsewhere = [name for name, _ in GROUPS.get(group, ()) if setting in GROUPS[group].defaults(name)]
+            if elsewhere:
+                owners = ", ".join(elsewhere)
+                raise InputError(
+                    f"{key}: no {group} that was chosen has this setting; these have it: {owners}"
+                )
+            if group in GROUPS and setting:
+                settings = sorted(k.partition(".")[2] for k in known if k.startswith(group + "."))
+                listed = ", ".join(settings) or "none"
+                raise InputError(
+                    f"unknown key {key!r}{nearest(setting, settings)}; valid after {group}.: {listed}"
+                )
+            raise InputError(f"unknown key {key!r}{nearest(key, known)}; valid: {', '.join(sorted(known))}")
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -42,12 +43,10 @@ def table(rows: Sequence[Row]) -> Table:
     named = named or ["environment", "sampler"]
     fixed = (*NAMES, "runs", "rounds", "seed", "status")
     extra = [key for key in rows[0] if key not in fixed and "." in key] if rows else []
-    made = Table(
-        caption="gap: paired difference to exact, 95% interval; s: seconds of computing", pad_edge=False
-    )
+    made = _plain("gap: paired difference to exact, 95% interval; acc: acceptance; s: seconds of computing")
     for name in (*named, *extra):
         made.add_column(name.rpartition(".")[2], no_wrap=True)
-    for name in ("regret", "gap to exact", "accept", "grads", "s"):
+    for name in ("regret", "gap to exact", "acc", "grads", "s"):
         made.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         told = [str(row[name]) for name in named] + [_setting(row[key]) for key in extra]
@@ -65,12 +64,14 @@ def table(rows: Sequence[Row]) -> Table:
     return made
 
 
+def _plain(caption: str) -> Table:
+    """Without lines between columns: the default study fits a terminal of 80 columns."""
+    return Table(caption=caption, box=box.SIMPLE_HEAD, pad_edge=False, caption_justify="left")
+
+
 def standings(rows: Sequence[Row]) -> Table:
     """Algorithms at textbook and tuned settings."""
-    made = Table(
-        caption="tuned on another seed; growth: log2 of the regret at the end over that at half time",
-        pad_edge=False,
-    )
+    made = _plain("tuned on another seed; growth: log2 of the regret at the end over that at half time")
     for name in ("environment", "algorithm", "level", "setting"):
         made.add_column(name, no_wrap=name != "setting")
     for name in ("regret", "growth"):

@@ -13,6 +13,7 @@ COLOURS = (
     "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
     "#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE", "#661100", "#6699CC",
 )  # fmt: skip
+FIRST = ("sgld", "psgld", "mala", "hmc", "nuts")  # seen together most often: the colours furthest apart
 MARKERS = "osD^vP*Xhp<>8dH"
 
 RC: Any = {
@@ -54,6 +55,6 @@ def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     """Colour and line of a sampler, or of anything else among `others`."""
     if name == "exact":
         return {"color": "black", "linestyle": "--"}
-    names = [known for known in SAMPLERS.names() if known != "exact"]
+    names = [*FIRST, *(known for known in SAMPLERS.names() if known not in ("exact", *FIRST))]
     index = names.index(name) if name in names else others.index(name) if name in others else 0
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}

@@ -15,7 +15,7 @@ PRECISIONS = ("float64", "float32")
 def cache_folder() -> Path:
     """Where compiled programs are kept: $FGTSVA_CACHE, or the user's cache folder."""
     named = os.environ.get("FGTSVA_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(named) if named else base / "fgtsva"
 
 

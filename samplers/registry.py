@@ -67,9 +67,8 @@ class Registry[T]:
             self._looked = True
             for point in entry_points(group=self._group):
                 try:
-                    cls = point.load()
+                    self.register(point.name, point.load())
                 except Exception as error:  # another package's code
                     raise InputError(
                         f"{self.kind} {point.name!r} of entry point {point.value!r} cannot be loaded: {error}"
                     ) from None
-                self.register(point.name, cls)

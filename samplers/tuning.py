@@ -41,7 +41,7 @@ def warming() -> int:
     """The settings field for the length of a full warm-up."""
     made: int = integer(
         default=0,
-        doc="transitions of a full warm-up (step and metric) on chosen rounds, half of them for each; 0: never",
+        doc="transitions of a full warm-up on chosen rounds, half of them for the step, half for the metric; 0: never",
     )
     return made
 
@@ -105,7 +105,7 @@ def warmed(
 
     The loops have a traced length rather than a `cond` around them: under vmap a `cond` runs both branches.
     """
-    half = length // 2
+    half = (length + 1) // 2
 
     def learn(key: Array, frame: Frame, start: Array, averaging: Any) -> tuple[Array, Any, Any, Array]:
         initial, further = jax.random.split(key)

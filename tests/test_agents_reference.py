@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import transcriptions as numpy_agents
+from worlds import rest_is_slow
 
 from fgtsva_ppl.agents import OFUL, SAVE, LinNATS, LinTS, LinVDTS, WeightedOFUL
 from fgtsva_ppl.agents.save import at
@@ -81,7 +82,7 @@ def test_lints() -> None:
     same_actions(LinTS(noise=NOISE, delta=DELTA, radius=0.1), numpy_agents.LinTS(NOISE, DELTA, radius=0.1))
 
 
-@pytest.mark.parametrize("cls", [WeightedOFUL, LinNATS])
+@pytest.mark.parametrize("cls", rest_is_slow([WeightedOFUL, LinNATS], [WeightedOFUL]))
 @pytest.mark.parametrize(
     ("bound", "floor", "gamma"),
     [
@@ -125,7 +126,7 @@ SAVE_CASES = {
 }
 
 
-@pytest.mark.parametrize("cls", [SAVE, LinVDTS])
+@pytest.mark.parametrize("cls", rest_is_slow([SAVE, LinVDTS], [SAVE]))
 @pytest.mark.parametrize("case", SAVE_CASES)
 def test_save(cls: Any, case: str) -> None:
     settings: dict[str, Any] = {"alpha": 1e-3, "layers": 6, **SAVE_CASES[case]}

@@ -51,7 +51,7 @@ def test_it_decides_as_the_agent_of_the_loop_does():
         state = inner.update(state, seen, action, jnp.asarray(features(t)[arm] @ [1.0, -1.0]))
 
 
-@pytest.mark.parametrize("reward", [Linear(), PlainLinear()])
+@pytest.mark.parametrize("reward", [pytest.param(Linear(), marks=pytest.mark.slow), PlainLinear()])
 def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, reward):
     agent = ThompsonAgent(reward, FGTSVA(), QUICK, seed=5)
     play(agent, 0, 6)

@@ -76,7 +76,7 @@ def test_what_is_reported_has_no_part_in_the_choice():
     rng = np.random.default_rng(1)
     for _ in range(5):
         place, _ = place_of(*oful(), lambda cell: cell.flat["agent.radius"] if cell.seed else rng.uniform())
-        assert place.tuned.cell.flat["agent.radius"] == 0.01
+        assert place.told("tuned") == "radius=0.01 (edge)"
 
 
 def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():
@@ -321,11 +321,14 @@ def run(*words, monkeypatch, capsys):
     ("name", "words", "figures"),
     [
         ("figure1", ["environment=sparse", "bounds=true", *FEW], ["regret"]),
-        ("figure2", ["environment=sparse", "posterior.c=0,0.01"], ["sweep"]),
-        (
+        pytest.param(
+            "figure2", ["environment=sparse", "posterior.c=0,0.01"], ["sweep"], marks=pytest.mark.slow
+        ),
+        pytest.param(
             "table1",
             ["environment.dim=2,5", "environment.p=0.1", "environment.scale=1", *FEW],
             ["exponents", "scaling"],
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -356,6 +359,7 @@ def test_a_study_of_algorithms_from_command_to_report(name, words, figures, tmp_
     assert write(here).read_text() == before  # from what is stored alone
 
 
+@pytest.mark.slow
 def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run("study=theorem", "rounds=1000", "runs=4", "output=here", monkeypatch=monkeypatch, capsys=capsys)

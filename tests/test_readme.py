@@ -1,13 +1,24 @@
 """What the README shows, runs."""
 
+import csv
 import re
+import runpy
+import sys
 from pathlib import Path
+
+import pytest
+
+from fgtsva_ppl import ENVIRONMENTS
 
 README = Path(__file__).parent.parent / "README.md"
 
 
+def examples():
+    return re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
 def test_the_python_example_runs_and_is_about_ten_lines(capsys):
-    (example, *_) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    (example, *_) = examples()
     assert len(example.strip().splitlines()) <= 12
     exec(compile(example.replace("rounds=200", "rounds=12"), str(README), "exec"), {})
     assert capsys.readouterr().out.count("\n") == 3
@@ -16,3 +27,25 @@ def test_the_python_example_runs_and_is_about_ten_lines(capsys):
 def test_it_opens_with_the_two_commands():
     commands = re.findall(r"^    (make \w+)", README.read_text(), re.MULTILINE)
     assert commands[:2] == ["make demo", "make test"]
+
+
+def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypatch):
+    example = next(text for text in examples() if "my_world.py" in text)
+    assert len([line for line in example.splitlines() if line]) <= 25
+    monkeypatch.setattr(ENVIRONMENTS, "_classes", dict(ENVIRONMENTS))
+    file, out = tmp_path / "my_world.py", tmp_path / "out"
+    file.write_text(example)
+    words = (
+        "environment=circle",
+        "environment.arms=5",
+        "sampler=exact",
+        "rounds=6",
+        "runs=2",
+        "diagnostics.runs=0",
+    )
+    monkeypatch.setattr(sys, "argv", [str(file), "run", *words, f"output={out}", "--quiet"])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_path(str(file), run_name="__main__")
+    with open(out / "summary.csv", newline="") as table:
+        (row,) = csv.DictReader(table)
+    assert (row["environment"], row["status"]) == ("circle", "done")

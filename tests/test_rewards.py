@@ -240,7 +240,7 @@ def test_an_observed_site_is_not_a_parameter():
     np.testing.assert_allclose(model.gaussian.mean, [200 / 101, 0], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", REWARDS.names())
+@pytest.mark.parametrize("name", rest_is_slow(REWARDS.names(), ["linear", "hierarchical"]))
 def test_every_registered_reward_is_looked_at_inside_a_compiled_program(name):
     reward = REWARDS.build(name)
 

@@ -7,6 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from scipy import stats
+from worlds import rest_is_slow
 
 from experiments.cells import Cell
 from experiments.measure import _chains
@@ -22,7 +23,7 @@ DIM, ARMS = 3, 4
 FEATURES = jnp.asarray(np.random.default_rng(0).normal(size=(ARMS, DIM)))
 
 
-@pytest.mark.parametrize("name", REWARDS.names())
+@pytest.mark.parametrize("name", rest_is_slow(REWARDS.names(), ["logistic", "hierarchical", "gp"]))
 def test_every_reward_goes_with_every_kind_of_round(name):
     check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=REWARDS.build(name)), rounds=5)
 

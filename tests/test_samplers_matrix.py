@@ -106,7 +106,7 @@ def test_a_sampler_without_a_card_has_one_that_says_so():
     assert card(type("Own", (), {})).exactness == "unknown"
 
 
-@pytest.mark.parametrize("name", MATRIX)
+@pytest.mark.parametrize("name", rest_is_slow(MATRIX, (*STUDIED, "ghmc", "smc")))
 def test_moving_target_leaves_nothing_stale(name):
     """A constant that falls by 50 a round changes no draw. A cached log-density would: see the next test."""
     sampler = SAMPLERS.build(name)
@@ -194,7 +194,7 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", rest_is_slow(COUNTED, STUDIED))
 def test_gradients_are_counted(name):
     """Against a log-density that counts how often it is differentiated. (svgd, vi: by shape; pathfinder: see there.)"""
     seen = []

@@ -1,13 +1,16 @@
 """A sampler from outside: the README's own example, registered by hand and by an entry point."""
 
+import csv
 import importlib
 import re
+import runpy
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from experiments.config import resolve
 from fgtsva_ppl import Sparse, Thompson, simulate
 from samplers import SAMPLERS, InputError, Registry, Sampler, card, proof
 from samplers.settings import settings
@@ -33,12 +36,46 @@ def installed(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
-    yield
+    yield tmp_path
     sys.modules.pop("my_samplers", None)
 
 
 def test_the_example_is_short():
-    assert len(example().splitlines()) <= 20
+    assert len(example().splitlines()) <= 25
+
+
+@pytest.fixture
+def restored(monkeypatch):
+    """The registry forgets what a test registers, and looks for entry points again."""
+    monkeypatch.setattr(SAMPLERS, "_classes", dict(SAMPLERS))
+    monkeypatch.setattr(SAMPLERS, "_looked", False)
+
+
+def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, monkeypatch):
+    file, out = tmp_path / "my_samplers.py", tmp_path / "out"
+    file.write_text(example())
+    words = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.steps=2")
+    small = ("rounds=4", "runs=2", "diagnostics.runs=0", f"output={out}", "--quiet")
+    monkeypatch.setattr(sys, "argv", [str(file), "run", *words, *small])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_path(str(file), run_name="__main__")
+    with open(out / "summary.csv", newline="") as table:
+        (row,) = csv.DictReader(table)
+    assert row["sampler"] == "multinomial_hmc"
+    assert float(row["gradients_per_round"]) == 4 * 2 + 1
+
+
+def test_an_entry_point_is_known_to_the_command(restored, installed):
+    study = resolve(["sampler=multinomial_hmc", "sampler.steps=4", "environment=sparse"])
+    (cell,) = study.cells
+    before = cell.id
+    assert cell.flat["sampler"] == "multinomial_hmc"
+    assert cell.agent.sampler.steps == 4
+    with open(installed / "my_samplers.py", "a") as file:
+        file.write("# another version\n")
+    assert resolve(["sampler=multinomial_hmc", "sampler.steps=4", "environment=sparse"]).cells[0].id != before
+    with pytest.raises(InputError, match="did you mean 'multinomial_hmc'"):
+        resolve(["sampler=multinomal_hmc"])
 
 
 def test_an_entry_point_is_found_by_name(installed):

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import quick_jit
+from worlds import quick_jit, rest_is_slow
 
 from samplers import HMC, MALA, NUTS, SAMPLERS, SGLD, InputError, SamplerState, Target
 from samplers.base import fetched
@@ -121,7 +121,7 @@ def test_warm_ups_are_due_on_the_rounds_that_were_chosen():
     assert [int(t) for t in rounds if due(jnp.asarray(t - 1), 5)] == [1, 6, 11, 16]
 
 
-@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("batched", rest_is_slow([False, True], [True]))
 def test_warm_up_learns_the_metric_and_is_paid_for(batched):
     """Plain coordinates, condition 1000: with the learnt metric the chain covers the widest axis, without it hardly."""
     plain = HMC(whiten="none", steps=5)
@@ -165,7 +165,9 @@ def test_hamiltonian_samplers_start_well_without_a_warm_up():
         assert int(jnp.sum(draws.diverged)) == 0
 
 
-@pytest.mark.parametrize("name", ["sgnht", "mclmc", "adjusted_mclmc", "barker", "rmh", "slice"])
+@pytest.mark.parametrize(
+    "name", rest_is_slow(["sgnht", "mclmc", "adjusted_mclmc", "barker", "rmh", "slice"], ["sgnht", "barker"])
+)
 def test_a_start_far_out_is_brought_in(name):
     """A hundred deviations out, as after a noiseless datum: one draw later the chain is where the target lives."""
     sampler = SAMPLERS.build(name)

@@ -53,7 +53,7 @@ AGENTS = {
         Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(steps=3)),
     ),
 }
-QUICK = ("mala", "nuts")
+QUICK = ("mala",)
 ROUNDS = 20
 MANY = 60  # with 25 side by side and two devices: two blocks on each
 
@@ -183,7 +183,9 @@ class Watcher:
         return self.inner.update(state[0], seen, action, reward), reward, state[2] + 1
 
 
-@pytest.mark.parametrize("environment", [Dense(dim=3), Contextual(dim=3, arms=4, p=0.5)])
+@pytest.mark.parametrize(
+    "environment", [pytest.param(Dense(dim=3), marks=pytest.mark.slow), Contextual(dim=3, arms=4, p=0.5)]
+)
 def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
     inner = [Thompson(sampler=PSGLD(steps=2)), Thompson(posterior=TS(), sampler=MALA(steps=3))]
     first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)
@@ -400,7 +402,7 @@ def test_regret_is_not_negative_and_adds_up(name):
 # --- rounds
 
 
-@pytest.mark.parametrize("rounds", [1, 17])
+@pytest.mark.parametrize("rounds", rest_is_slow([1, 17], [17]))
 def test_rounds_need_not_be_divisible_by_the_number_of_pieces(rounds):
     told = []
     agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(steps=2))

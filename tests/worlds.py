@@ -48,9 +48,13 @@ quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level":
 STUDIED = ("exact", "sgld", "psgld", "mala", "hmc", "nuts")
 
 
-def rest_is_slow(names, quick):
+def rest_is_slow(cases, quick):
     """Parameters of a test, those that are not among the quick ones marked slow."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+    marked = []
+    for case in cases:
+        values = case if isinstance(case, tuple) else (case,)
+        marked.append(pytest.param(*values, marks=() if case in quick else pytest.mark.slow))
+    return marked
 
 
 # Environments whose rewards are not linear, small, by name and settings; a table needs a file.

@@ -30,7 +30,8 @@ class Thompson:
     posterior: Posterior = part(default=FGTSVA())
     sampler: Sampler = part(default=MALA())
     warm: bool = switch(
-        default=True, doc="start each round where the last ended; false: at a draw from the prior"
+        default=True,
+        doc="start each round where the last ended; false: at a draw from the prior, with nothing learnt",
     )
     control_variate: bool = switch(
         default=False,
@@ -49,6 +50,10 @@ class Thompson:
 
     def start(self, key: Array, shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior."""
+        if not self.warm and getattr(self.sampler, "adapt", False):
+            raise InputError(
+                "adapt=true learns from round to round, which warm=false forgets; set one of them"
+            )
         model = self.model(shape.arms, shape.dim)
         history = empty(
             linear=model.linear,

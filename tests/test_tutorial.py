@@ -1,0 +1,18 @@
+"""The tutorial runs as it stands."""
+
+import runpy
+
+import matplotlib as mpl
+import pytest
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_and_draws_its_figures(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    runpy.run_module("experiments.tutorial", run_name="__main__")
+    drawn = {path.name for path in (tmp_path / "tutorial").iterdir()}
+    assert drawn == {"one_round.png", "actions.png", "thousand_rounds.png"}
+    said = capsys.readouterr().out
+    assert said.count("total variation to exact") == 5
+    assert said.count("gradients a round") == 5
