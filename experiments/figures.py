@@ -39,7 +39,9 @@ def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Fi
 def _played(done: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Figure]:
     """Regret against the setting along which a study goes, else against rounds."""
     if layout.sweep is not None and len({cell.flat.get(layout.sweep) for cell in done}) > 1:
-        return {"sweep": sweeps.against_setting(done, data, layout.sweep)}
+        stiff = sweeps.against_condition(done, data)
+        along = {"sweep": sweeps.against_setting(done, data, layout.sweep)}
+        return along if stiff is None else along | {"condition": stiff}
     horizons = list(dict.fromkeys(cell.rounds for cell in done))
     return {
         "regret" if len(horizons) == 1 else f"regret_{rounds}": curves.regret_curves(

@@ -1,7 +1,6 @@
 """Measures the samplers of a study's cells, from what their runs stored: arrays for the tree that ArviZ can read."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -9,7 +8,7 @@ import xarray as xr
 
 from experiments.cells import Cell
 from fgtsva_ppl.agents import Thompson
-from fgtsva_ppl.diagnostics import METRICS, Samples, probing, quality
+from fgtsva_ppl.diagnostics import METRICS, Quality, Samples, probing, quality
 from fgtsva_ppl.simulate import Snapshot
 
 type Groups = dict[str, xr.Dataset]  # path below the cell -> data
@@ -26,17 +25,17 @@ def diagnose(
     agent = cell.agent
     assert isinstance(agent, Thompson)
     groups: Groups = {}
-    rows: list[list[tuple[dict[str, float], np.ndarray, np.ndarray, str]]] = []
+    found: list[Quality] = []
     for snapshot, samples in _probed(cell, agent, snapshots, runs):
-        rows.append([quality(_run(samples, i)) for i in range(runs)])
-        groups |= _chains(cell, agent, snapshot.round, _run(samples, 0))
+        found.append(quality(samples))
+        groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
         progress()
-    refused = sorted({why for row in rows for *_, why in row if why})
+    refused = [why for one in found for why in one.refused if why]
     if refused:
-        number = sum(bool(why) for row in rows for *_, why in row)
-        warn(f"{cell.name}: no reference for {number} of {runs * len(rows)} probed rounds: {refused[0]}")
-    groups["diagnostics"] = _metrics(rows, [snapshot.round for snapshot in snapshots])
-    groups["diagnostics"].attrs["refused"] = "; ".join(refused)
+        total = runs * len(found)
+        warn(f"{cell.name}: no reference for {len(refused)} of {total} probed rounds: {min(refused)}")
+    groups["diagnostics"] = _metrics(found, [snapshot.round for snapshot in snapshots])
+    groups["diagnostics"].attrs["refused"] = "; ".join(sorted(set(refused)))
     return groups
 
 
@@ -54,22 +53,20 @@ def _probed(
         yield snapshot, under_way.pop(0)()
 
 
-def _run(samples: Samples, index: int) -> Samples:
-    return jax.tree.map(lambda x: x[index], samples)
-
-
-def _metrics(rows: Sequence[Sequence[Any]], rounds: Sequence[int]) -> xr.Dataset:
+def _metrics(found: Sequence[Quality], rounds: Sequence[int]) -> xr.Dataset:
     variables: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]] = {
         name: (
             ("probed_run", "probe"),
-            np.array([[found[0][name] for found in row] for row in rows]).T,
+            np.stack([one.metrics[name] for one in found], axis=1),
             {"what": what},
         )
         for name, what in METRICS.items()
     }
-    for name, index in (("action_probability", 1), ("action_probability_exact", 2)):
-        values = np.array([[found[index] for found in row] for row in rows]).swapaxes(0, 1)
-        variables[name] = (("probed_run", "probe", "arm"), values, {})
+    for name, values in (
+        ("action_probability", [one.actions for one in found]),
+        ("action_probability_exact", [one.exact for one in found]),
+    ):
+        variables[name] = (("probed_run", "probe", "arm"), np.stack(values, axis=1), {})
     return xr.Dataset(variables, {"probe": list(rounds)})
 
 
@@ -94,8 +91,13 @@ def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Group
         "chain": np.arange(samples.chains.acceptance.shape[0]),
         "draw": np.arange(samples.chains.acceptance.shape[1]),
     }
+    numbered = {  # without which ArviZ does not plot
+        dim: np.arange(size)
+        for dims, values in posterior.values()
+        for dim, size in zip(dims[2:], values.shape[2:], strict=True)
+    }
     path = f"round_{round_}"
     return {
-        f"{path}/posterior": xr.Dataset(posterior, coords),
+        f"{path}/posterior": xr.Dataset(posterior, coords | numbered),
         f"{path}/sample_stats": xr.Dataset(stats, coords),
     }

@@ -9,9 +9,9 @@ import xarray as xr
 from experiments import comparisons
 from experiments.cells import Cell
 from experiments.layout import Layout
-from experiments.relation import Pair, associations, cheapest, median_of, pairs, within
+from experiments.relation import Cost, Pair, associations, cheapest, condition, median_of, pairs, within
 from experiments.scaling import Line, exponent, lines
-from experiments.statistics import Interval, paired_difference
+from experiments.statistics import Interval, mean_interval, paired_difference
 from experiments.store import values
 from experiments.summary import LOCKED, REFERENCE, final_regret, locked_share
 from experiments.tuning import LEVELS, Place, places
@@ -147,16 +147,27 @@ def _cheapest(found: Sequence[Pair]) -> list[str]:
     sentences = []
     for environment in dict.fromkeys(pair.cell.flat["environment"] for pair in found):
         costs = {name: cost for (where, name), cost in cheapest(found).items() if where == environment}
-        close = sorted(
-            (c.gradients, c.seconds, name) for name, c in costs.items() if np.isfinite(c.gradients)
-        )
-        told = ", ".join(
-            f"{name} ({gradients:.0f} gradients a round, {s:.1f} s)" for gradients, s, name in close[:4]
-        )
+        close = sorted((c.gradients, name) for name, c in costs.items() if np.isfinite(c.gradients.value))
+        told = ", ".join(f"{name} ({_work(costs[name])})" for _, name in close[:4])
         sentences.append(
             f"{environment}: within 10% of exact regret for the least gradients: {told or 'none'}."
         )
     return sentences
+
+
+def _work(cost: Cost) -> str:
+    """The gradients and seconds of closeness, with what their error leaves open."""
+    gradients, seconds = cost.gradients, cost.seconds
+    told = f"{gradients.value:.0f} gradients a round"
+    if gradients.value <= 1:
+        told += f", that is {cost.work}"
+    if gradients.low < gradients.value:
+        told += f", by its interval perhaps {gradients.low:.0f}"
+    if not np.isfinite(gradients.high):
+        told += ", surely at none of these settings"
+    elif gradients.high > gradients.value:
+        told += f", surely {gradients.high:.0f}"
+    return f"{told}; {seconds.value:.1f} s"
 
 
 def _inside(found: Sequence[Pair]) -> list[str]:
@@ -179,82 +190,153 @@ def _budget(cells: Sequence[Cell], data: Data) -> list[str]:
     found = pairs(cells, data)
     sentences = []
     for (environment, sampler), cost in cheapest(found).items():
-        if np.isfinite(cost.gradients):
-            text = f"comes within 10% of exact regret at {cost.gradients:.0f} gradients a round ({cost.seconds:.1f} s)"
+        if np.isfinite(cost.gradients.value):
+            text = f"comes within 10% of exact regret at {_work(cost)}"
+        elif np.isfinite(cost.gradients.low):
+            text = (
+                "does not come within 10% of exact regret at any of these budgets by its mean; by its interval perhaps "
+                f"at {cost.gradients.low:.0f} gradients a round"
+            )
         else:
-            text = "does not come within 10% of exact regret at any of these budgets"
+            text = "does not come within 10% of exact regret at any of these budgets, by its whole interval"
         sentences.append(f"{environment}: {sampler} {text}.")
-    return sentences + _quality(found)
+    return _cheapest(found) + _quality(found) + sentences
 
 
 def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
+    """Regret gaps against the measured condition number, and whether they grow with it, run by run."""
     sentences = []
-    for sampler in dict.fromkeys(pair.cell.flat["sampler"] for pair in pairs(cells, data)):
-        told = []
-        for pair in pairs(cells, data):
-            if pair.cell.flat["sampler"] == sampler:
-                condition = _last(pair, "condition")
-                told.append(
-                    f"alpha={pair.cell.flat['posterior.alpha']:g} (condition {condition:.0e}): {_told(_gap(pair))}"
-                )
-        sentences.append(f"{sampler}, regret gap to exact: " + "; ".join(told) + ".")
+    found = pairs(cells, data)
+    for sampler in dict.fromkeys(pair.cell.flat["sampler"] for pair in found):
+        own = [pair for pair in found if pair.cell.flat["sampler"] == sampler]
+        line = [(condition(pair.data), pair.cell.flat["posterior.alpha"], pair.gaps) for pair in own]
+        line.sort(key=lambda one: -one[1])
+        told = [
+            f"{number:.0e} (alpha={alpha:g}): {_told(mean_interval(gaps))}" for number, alpha, gaps in line
+        ]
+        text = f"{sampler}, regret gap to exact by condition number: {'; '.join(told)}."
+        if len(line) > 1:
+            growth = paired_difference(line[-1][2], line[0][2])
+            told_growth = "grows" if growth.low > 0 else "falls" if growth.high < 0 else "does not change"
+            text += f" From the least stiff to the stiffest it {told_growth} ({_told(growth)} per run)."
+        sentences.append(text)
     return sentences
-
-
-def _last(pair: Pair, metric: str) -> float:
-    """A diagnostic's median over runs at the last probe round."""
-    if "diagnostics" not in pair.data.children:
-        return float("nan")
-    return median_of(values(pair.data.children["diagnostics"], metric)[:, -1])
 
 
 def _warmstart(cells: Sequence[Cell], data: Data) -> list[str]:
-    sentences = []
+    """What a cold start costs, run by run at equal budget."""
     done = {(*_place(cell), cell.flat["agent.warm"]): cell for cell in cells}
+    costs: dict[str, dict[str, Interval]] = {}
     for place in dict.fromkeys(_place(cell) for cell in cells):
         warm, cold = done.get((*place, True)), done.get((*place, False))
-        if warm and cold and place[1] != "exact":
+        if warm and cold and place[1] != REFERENCE:
             gap = paired_difference(final_regret(data[cold.id]), final_regret(data[warm.id]))
-            steps = f" with {place[2]} steps" if place[2] else ""
-            sentences.append(
-                f"{place[0]}: {place[1]}{steps}, cold minus warm start: {_told(gap)} regret per run."
-            )
-    return sentences
+            costs.setdefault(place[0], {})[_named(place[1:])] = gap
+    heads, sentences = [], []
+    for environment, gaps in costs.items():
+        more = [name for name, gap in gaps.items() if gap.low > 0]
+        less = [name for name, gap in gaps.items() if gap.high < 0]
+        heads.append(
+            f"{environment}: a cold start has more regret than a warm one with {', '.join(more) or 'none'}, less with "
+            f"{', '.join(less) or 'none'}, of {len(gaps)} compared at equal budget."
+        )
+        sentences += [
+            f"{environment}: {name}, cold minus warm start: {_told(gap)} regret per run."
+            for name, gap in gaps.items()
+        ]
+    return heads + sentences
 
 
 def _place(cell: Cell) -> tuple[str, str, int]:
     return cell.flat["environment"], cell.flat["sampler"], cell.flat.get("sampler.steps", 0)
 
 
+class Gain(NamedTuple):
+    """What a c above zero saves: regret at c = 0 less that at the best c, run by run, and the c that were best."""
+
+    saved: np.ndarray
+    best: tuple[float, ...]
+
+
+def gain(line: Mapping[float, np.ndarray]) -> Gain:
+    """The best c for the one half of the runs is the one that is best for the other half: a choice flatters itself."""
+    saved = np.zeros_like(line[0.0])
+    halves = (slice(0, None, 2), slice(1, None, 2))
+    best = []
+    for half, other in (halves, halves[::-1]):
+        best.append(min(line, key=lambda c, other=other: line[c][other].mean()))  # type: ignore[misc]
+        saved[half] = line[0.0][half] - line[best[-1]][half]
+    return Gain(saved, tuple(best))
+
+
 def _bonus(cells: Sequence[Cell], data: Data) -> list[str]:
-    """The best c is chosen on every other run and compared with c=0 on the others: a choice flatters itself."""
+    """Gains by the feel-good term, and whether they are larger with exact draws than with others, run by run."""
+    lines: dict[str, dict[tuple[str, int], dict[float, np.ndarray]]] = {}
+    for cell in cells:
+        environment, sampler, steps = _place(cell)
+        line = lines.setdefault(environment, {}).setdefault((sampler, steps), {})
+        line[cell.flat["posterior.c"]] = final_regret(data[cell.id])
+    verdicts, sentences = [], []
+    for environment, here in lines.items():
+        gains = {who: gain(line) for who, line in here.items() if 0.0 in line and len(line) > 1}
+        for who, found in gains.items():
+            chosen = " and ".join(f"{c:g}" for c in dict.fromkeys(found.best))
+            sentences.append(
+                f"{environment}: with {_named(who)} the c that is best on the other half of the runs ({chosen}) saves "
+                f"{_told(mean_interval(found.saved))} regret per run against c=0."
+            )
+        verdicts += _whose_effect(environment, gains)
+        sentences += _with_budget(environment, gains)
+    return verdicts + sentences
+
+
+def _named(who: tuple[str, int]) -> str:
+    sampler, steps = who
+    return f"{sampler} at {steps} steps" if steps else "exact draws" if sampler == REFERENCE else sampler
+
+
+def _with_budget(environment: str, gains: Mapping[tuple[str, int], Gain]) -> list[str]:
+    """Whether more steps of the same sampler gain more."""
     sentences = []
-    helped: dict[str, dict[str, bool]] = {}
-    for place in dict.fromkeys(_place(cell) for cell in cells):
-        line = {
-            cell.flat["posterior.c"]: final_regret(data[cell.id]) for cell in cells if _place(cell) == place
-        }
-        best = min(line, key=lambda c: line[c][::2].mean())
-        who = f"{place[1]} with {place[2]} steps" if place[2] else place[1]
-        text = f"{place[0]}: {who} has its least mean regret on every other run at c={best:g}"
-        if 0.0 in line:
-            gap = paired_difference(line[best][1::2], line[0.0][1::2])
-            helped.setdefault(place[0], {})[who] = best != 0.0 and gap.high < 0
-            if best != 0.0:
-                text += f"; against c=0 that is {_told(gap)} on the other runs"
-        sentences.append(text + ".")
-    return sentences + [_whose_effect(*item) for item in helped.items()]
+    for sampler in dict.fromkeys(name for name, _ in gains):
+        steps = sorted(number for name, number in gains if name == sampler)
+        if len(steps) > 1:
+            few, many = gains[sampler, steps[0]], gains[sampler, steps[-1]]
+            more = paired_difference(many.saved, few.saved)
+            told = "more" if more.low > 0 else "less" if more.high < 0 else "no different"
+            sentences.append(
+                f"{environment}: {sampler} gains {told} by c at {steps[-1]} than at {steps[0]} steps ({_told(more)})."
+            )
+    return sentences
 
 
-def _whose_effect(environment: str, helped: Mapping[str, bool]) -> str:
-    """Of the posterior if exact draws gain by the feel-good term, of the sampler if only approximate ones do."""
-    gaining = [who for who, gains in helped.items() if gains]
-    text = f"{environment}: a c above zero shows an advantage with {', '.join(gaining) or 'no sampler'}"
-    if helped.get(REFERENCE):
-        return text + ": it is an effect of the posterior."
-    if gaining and REFERENCE in helped:
-        return text + ", and not with exact draws: it is an effect of the sampler."
-    return text + "."
+def _whose_effect(environment: str, gains: Mapping[tuple[str, int], Gain]) -> list[str]:
+    """A sampler's gain is that of exact draws, which is the posterior's, and the difference, which is the sampler's."""
+    exact = gains.get((REFERENCE, 0))
+    if exact is None:
+        return []
+    own = mean_interval(exact.saved)
+    parts = {
+        _named(who): (mean_interval(found.saved), paired_difference(found.saved, exact.saved))
+        for who, found in gains.items()
+        if found is not exact
+    }
+    less = [f"{name} ({_told(rest)})" for name, (_, rest) in parts.items() if rest.high < 0]
+    more = [f"{name} ({_told(rest)})" for name, (_, rest) in parts.items() if rest.low > 0]
+    same = [name for name, (_, rest) in parts.items() if rest.holds_zero]
+    gaining = [name for name, (whole, _) in parts.items() if whole.low > 0]
+    if own.low > 0:
+        text = "a c above zero helps exact draws: it is an effect of the posterior"
+    elif any(parts[name][1].low > 0 for name in gaining):
+        text = "a c above zero shows no help to exact draws, and more to some samplers: it is an effect of the sampler"
+    elif gaining:
+        text = "a c above zero helps some samplers, and whether that is the posterior's or the sampler's effect is open"
+    else:
+        text = "a c above zero shows no help to anyone"
+    for told, names in (("less than exact draws gain", less), ("more than exact draws gain", more)):
+        text += f"; {told}: {', '.join(names)}" if names else ""
+    text += f"; no difference in gain found between exact draws and {', '.join(same)}" if same else ""
+    return [f"{environment}: {text}."]
 
 
 class Seen(NamedTuple):
@@ -262,7 +344,7 @@ class Seen(NamedTuple):
 
     label: str
     wrong: bool  # the action distribution, against exact draws
-    shown: bool  # by R-hat or unique draws, which need no exact draws
+    shown: bool  # by R-hat, nested R-hat or unique draws, for which no exact draws are needed
     gap: Interval
 
 
@@ -272,30 +354,47 @@ def _blindness(cells: Sequence[Cell], data: Data) -> list[str]:
         if "diagnostics" not in pair.data.children:
             continue
         measured = pair.data.children["diagnostics"]
-        tv, floor = median_of(values(measured, "tv")), median_of(values(measured, "tv_floor"))
-        rhat, accept = median_of(values(measured, "rhat")), median_of(values(measured, "acceptance"))
-        unique = median_of(values(measured, "unique"))
+        names = ("tv", "tv_floor", "rhat", "nested_rhat", "unique", "acceptance")
+        medians = {name: median_of(values(measured, name)) for name in names}
         label = _label(pair, "posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
-        seen = Seen(label, tv > 3 * floor + 0.02, rhat > 1.1 or unique < 0.1, _gap(pair))
+        wrong = medians["tv"] > 3 * medians["tv_floor"] + 0.02
+        alarms = _alarms(medians)
+        seen = Seen(label, wrong, bool(alarms), _gap(pair))
         found.append(seen)
         effect = "less" if seen.gap.high < 0 else "more" if seen.gap.low > 0 else "no different"
-        told = (
-            "R-hat or unique draws show it" if seen.shown else "R-hat, acceptance and unique draws look fine"
-        )
-        text = f"{pair.cell.flat['environment']}: {label}: actions {'wrong' if seen.wrong else 'right'} "
-        text += (
-            f"(TV {tv:.2f}, floor {floor:.2f}), regret {effect} than exact ({_told(seen.gap)}); {told} (R-hat"
-        )
-        text += f" {rhat:.2f}, acceptance {accept:.2f})" if np.isfinite(accept) else f" {rhat:.2f})"
+        text = f"{pair.cell.flat['environment']}: {label}: actions {'wrong' if wrong else 'right'} "
+        text += f"(TV {medians['tv']:.2f}, floor {medians['tv_floor']:.2f}), "
+        text += f"regret {effect} than exact ({_told(seen.gap)}); "
+        text += f"bad: {', '.join(alarms)}" if alarms else "what needs no exact draws looks fine"
+        told = [f"{SIGNS[name]} {medians[name]:.2f}" for name in SIGNS if not np.isnan(medians[name])]
+        silent = [SIGNS[name] for name in SIGNS if np.isnan(medians[name])]
+        text += f" ({', '.join(told)}" + (f"; {', '.join(silent)} does not apply)" if silent else ")")
         sentences.append(text + ".")
     return _blind_spots(found) + sentences
+
+
+SIGNS = {
+    "rhat": "R-hat",
+    "nested_rhat": "nested R-hat",
+    "unique": "share of moves",
+    "acceptance": "acceptance",
+}
+
+
+def _alarms(medians: Mapping[str, float]) -> list[str]:
+    """What looks bad without exact draws; a diagnostic that does not apply to a sampler is silent."""
+    bad = {"rhat": medians["rhat"] > 1.1, "nested_rhat": medians["nested_rhat"] > 1.1}
+    bad["unique"] = medians["unique"] < 0.1
+    return [SIGNS[name] for name, alarm in bad.items() if alarm]
 
 
 def _blind_spots(found: Sequence[Seen]) -> list[str]:
     """What the cells say together."""
     kinds = {
         "wrong, and no sign of it without exact draws": [s for s in found if s.wrong and not s.shown],
-        "right, although R-hat or unique draws look bad": [s for s in found if not s.wrong and s.shown],
+        "right, although R-hat, nested R-hat or unique draws look bad": [
+            s for s in found if not s.wrong and s.shown
+        ],
         "wrong, with less regret than exact draws": [s for s in found if s.wrong and s.gap.high < 0],
         "right, with more regret than exact draws": [s for s in found if not s.wrong and s.gap.low > 0],
     }

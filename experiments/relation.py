@@ -7,11 +7,13 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell
-from experiments.statistics import Interval, paired_difference, spearman
+from experiments.statistics import Interval, paired_difference, paired_ratio, spearman
 from experiments.store import values
 from experiments.summary import REFERENCE, Row, final_regret
 from fgtsva_ppl.diagnostics import METRICS
+from samplers import card
 
+ACROSS = "across cells"  # the scope of an association over all cells
 WINDOW = 0.1  # rounds within this share of a probe round count as around it
 
 
@@ -52,19 +54,37 @@ def around(data: xr.DataTree, probe: int) -> np.ndarray:
 
 
 def across(found: Sequence[Pair], metric: str) -> Interval:
-    """Rank correlation over cells of a diagnostic's median with the mean regret gap."""
+    """Rank correlation over cells of a diagnostic's median with the mean regret gap, within environments.
+
+    What is resampled is samplers: the cells of one, in several environments or with several settings, go together.
+    """
     known = [pair for pair in found if "diagnostics" in pair.data.children]
-    quality = np.array([median_of(_metric(pair, metric)) for pair in known])
-    return spearman(quality, np.array([pair.gaps.mean() for pair in known]))
+    cells: dict[str, dict[str, list[Pair]]] = {}
+    for pair in known:
+        own = cells.setdefault(str(pair.cell.flat["sampler"]), {})
+        own.setdefault(str(pair.cell.flat["environment"]), []).append(pair)
+    places = [
+        (environment, index)
+        for environment in dict.fromkeys(str(pair.cell.flat["environment"]) for pair in known)
+        for index in range(max(len(own.get(environment, ())) for own in cells.values()))
+    ]
+    table = np.full((2, len(cells), len(places)), np.nan)
+    for row, own in enumerate(cells.values()):
+        for column, (environment, index) in enumerate(places):
+            for pair in own.get(environment, [])[index : index + 1]:
+                table[:, row, column] = median_of(_metric(pair, metric)), pair.gaps.mean()
+    return spearman(table[0], table[1], [environment for environment, _ in places])
 
 
 def within(pair: Pair, metric: str) -> Interval:
-    """Rank correlation over a cell's runs and probe rounds of a diagnostic with the regret around that round."""
-    diagnostics = pair.data.children["diagnostics"]
+    """Rank correlation over a cell's runs of a diagnostic with the regret gap around its round, within probe rounds.
+
+    What is resampled is runs: the rounds of one go together.
+    """
     quality = _metric(pair, metric)
-    probes = values(diagnostics, "probe")
+    probes = values(pair.data.children["diagnostics"], "probe")
     regret = np.stack([around(pair.data, int(t)) - around(pair.reference, int(t)) for t in probes], axis=1)
-    return spearman(quality.ravel(), regret[: quality.shape[0]].ravel())
+    return spearman(quality, regret[: quality.shape[0]], [int(t) for t in probes])
 
 
 def associations(found: Sequence[Pair]) -> dict[str, Interval]:
@@ -80,6 +100,13 @@ def median_of(found: np.ndarray) -> float:
     """The median of what is known, infinities among it."""
     known = found[~np.isnan(found)]
     return float(np.median(known)) if known.size else float("nan")
+
+
+def condition(data: xr.DataTree) -> float:
+    """The median over runs of the posterior's condition number at the last probe round; NaN where it is not known."""
+    if "diagnostics" not in data.children:
+        return float("nan")
+    return median_of(values(data.children["diagnostics"], "condition")[:, -1])
 
 
 def by_round(found: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]:
@@ -106,7 +133,7 @@ def association_rows(found: Sequence[Pair], labels: Mapping[str, str]) -> list[R
     known = [pair for pair in found if "diagnostics" in pair.data.children]
     rows: list[Row] = []
     for metric in METRICS if known else ():
-        scopes = {("", "across cells"): across(known, metric)}
+        scopes = {("", ACROSS): across(known, metric)}
         scopes |= {(p.cell.flat["environment"], labels[p.cell.id]): within(p, metric) for p in known}
         for (environment, scope), found_ in scopes.items():
             row: Row = {"diagnostic": metric, "environment": environment, "scope": scope}
@@ -115,21 +142,52 @@ def association_rows(found: Sequence[Pair], labels: Mapping[str, str]) -> list[R
 
 
 class Cost(NamedTuple):
-    """What it takes to come within a tenth of the oracle's regret."""
+    """What it takes to come within a tenth of the oracle's regret, and what the work consists of.
 
-    gradients: float
-    seconds: float
+    The value is the least work of a cell whose ratio of mean regrets is within a tenth; the ends are the least work of
+    a cell that the ratio's 95% interval does not exclude, and of one that is within a tenth by the whole interval.
+    """
+
+    gradients: Interval  # a round
+    seconds: Interval  # of all runs and rounds, on the machine that ran them
+    work: str  # gradients of a draw, in the sampler's own words; density evaluations where it takes no gradients
 
 
 def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str, str], Cost]:
-    """By environment and sampler: the least gradients a round, and its seconds, of a cell close to the oracle."""
-    best: dict[tuple[str, str], Cost] = {}
+    """The cost of closeness by environment and sampler, over the cells of each."""
+    groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in found:
-        oracle = final_regret(pair.reference).mean()
-        key = (pair.cell.flat["environment"], pair.cell.flat["sampler"])
-        cost = Cost(float(values(pair.data, "gradients").mean()), float(pair.data.attrs["seconds"]))
-        close = final_regret(pair.data).mean() <= (1 + within_share) * oracle
-        best.setdefault(key, Cost(float("nan"), float("nan")))
-        if close and not best[key].gradients <= cost.gradients:
-            best[key] = cost
-    return best
+        groups.setdefault((pair.cell.flat["environment"], pair.cell.flat["sampler"]), []).append(pair)
+    costs = {}
+    for key, members in groups.items():
+        ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]
+        gradients = [float(values(pair.data, "gradients").mean()) for pair in members]
+        seconds = [float(pair.data.attrs["seconds"]) for pair in members]
+        sampler = type(getattr(members[0].cell.agent, "sampler", None))
+        costs[key] = Cost(
+            _least(gradients, ratios, 1 + within_share),
+            _least(seconds, ratios, 1 + within_share),
+            card(sampler).gradients,
+        )
+    return costs
+
+
+def _least(work: Sequence[float], ratios: Sequence[Interval], most: float) -> Interval:
+    """Of the work of cells whose ratio is at most so much: by its value, by its lower and by its upper end."""
+    value, low, high = (
+        min((one for one, end in zip(work, ends, strict=True) if end <= most), default=float("inf"))
+        for ends in zip(*ratios, strict=True)
+    )
+    return Interval(value, low, high)
+
+
+def cost_rows(found: Sequence[Pair]) -> list[Row]:
+    """A row per environment and sampler; infinite where no cell is close."""
+    return [
+        {"environment": environment, "sampler": sampler}
+        | {name + end: getattr(interval, field)
+           for name, interval in (("gradients", cost.gradients), ("seconds", cost.seconds))
+           for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))}
+        | {"work": cost.work}
+        for (environment, sampler), cost in cheapest(found).items()
+    ]  # fmt: skip

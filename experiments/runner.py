@@ -18,7 +18,7 @@ from experiments.config import Study
 from experiments.figures import draw
 from experiments.measure import Groups, diagnose
 from experiments.readings import read
-from experiments.relation import association_rows, by_round, pairs
+from experiments.relation import association_rows, by_round, cost_rows, pairs
 from experiments.scaling import lines, scaling_rows
 from experiments.store import (
     DamagedError,
@@ -111,6 +111,7 @@ def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]
     made = {
         "by_round": by_round(found, labels),
         "association": association_rows(found, labels),
+        "cost": cost_rows(found),
         "standings": standing_rows(compared, data),
         "scaling": scaling_rows(lines(compared, data)),
     }

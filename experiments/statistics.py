@@ -1,6 +1,6 @@
 """Means, medians and paired differences, with intervals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ from scipy import stats
 
 LEVEL = 0.95
 RESAMPLES = 10_000
+LEAST_UNITS = 4  # for a rank correlation
 
 
 class Interval(NamedTuple):
@@ -49,20 +50,42 @@ def _ratio(pairs: np.ndarray) -> np.ndarray:
         return np.asarray(top / bottom)
 
 
-def spearman(x: np.ndarray, y: np.ndarray, level: float = LEVEL) -> Interval:
-    """Rank correlation, with a bootstrap interval over the pairs. An infinite value has a rank like any other."""
-    keep = ~(np.isnan(x) | np.isnan(y))
-    if keep.sum() < 4:
+def spearman(
+    x: np.ndarray, y: np.ndarray, strata: Sequence[object] | None = None, level: float = LEVEL
+) -> Interval:
+    """Rank correlation of (units,) values; of (units, columns) ones the average over strata of the columns.
+
+    The interval resamples whole units, whose columns belong together, with the ranks that they have among all. An
+    infinite value has a rank like any other, a NaN has none.
+    """
+    x, y = (values.reshape(len(values), -1).astype(float) for values in (x, y))
+    labels = (
+        np.zeros(x.shape[1], int) if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
+    )
+    there = ~(np.isnan(x) | np.isnan(y))
+    if there.any(axis=1).sum() < LEAST_UNITS:
         return Interval(float("nan"), float("nan"), float("nan"))
-    return bootstrap(np.stack([x[keep], y[keep]], axis=1), _rank_correlation, level, resamples=2000)
+    x, y, kept = (table[there.any(axis=1)] for table in (x, y, there))
+    sums = np.stack([_sums(x, y, kept, labels == label) for label in range(labels.max() + 1)], axis=1)
+    return bootstrap(sums, _rank_correlation, level, resamples=2000)
 
 
-def _rank_correlation(pairs: np.ndarray) -> np.ndarray:
-    ranks = stats.rankdata(pairs, axis=-2)
-    ranks = ranks - ranks.mean(axis=-2, keepdims=True)
-    scale = np.sqrt((ranks**2).sum(axis=-2))
-    with np.errstate(invalid="ignore"):
-        return (ranks[..., 0] * ranks[..., 1]).sum(axis=-1) / (scale[..., 0] * scale[..., 1])
+def _sums(x: np.ndarray, y: np.ndarray, kept: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What each unit adds to the sums of a stratum's ranks, their squares and their products."""
+    kept = kept & chosen
+    a, b = np.zeros(x.shape), np.zeros(x.shape)
+    for ranks, values in ((a, x), (b, y)):
+        ranks[kept] = stats.rankdata(values[kept]) - (kept.sum() + 1) / 2
+    return np.stack([kept, a, b, a * a, b * b, a * b], axis=-1).sum(axis=1)
+
+
+def _rank_correlation(sums: np.ndarray) -> np.ndarray:
+    n, a, b, aa, bb, ab = np.moveaxis(sums.sum(axis=-3), -1, 0)  # each (..., strata)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = (aa - a * a / n) * (bb - b * b / n)
+        found = (ab - a * b / n) / np.sqrt(np.where(inside > 1e-9 * aa * bb, inside, np.nan))
+        known = np.isfinite(found)
+        return np.asarray(np.where(known, n * found, 0).sum(axis=-1) / np.where(known, n, 0).sum(axis=-1))
 
 
 def bootstrap(
@@ -71,7 +94,10 @@ def bootstrap(
     level: float = LEVEL,
     resamples: int = RESAMPLES,
 ) -> Interval:
-    """Percentile interval of a statistic of rows (the second to last axis); always from the same random numbers."""
+    """Percentile interval of a statistic of rows, always from the same random numbers.
+
+    The statistic takes the rows, or with an axis before them many resamples of them.
+    """
     value = float(statistic(rows))
     if rows.shape[0] < 2:
         return Interval(value, float("nan"), float("nan"))

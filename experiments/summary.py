@@ -65,6 +65,7 @@ def _row(
         gap = paired_difference(final, final_regret(reference))
         row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
         row["regret_gap_median"] = float(np.median(final - final_regret(reference)))
+    if reference is not None:
         row["locked_share"] = locked_share(final, final_regret(reference))
     row |= {
         "acceptance": _mean(values(data, "acceptance")),

@@ -11,13 +11,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.cells import Cell, by_panel, varied
-from experiments.relation import Pair, median_of
+from experiments.relation import Pair, condition, median_of
 from experiments.statistics import mean_interval
 from experiments.store import values
 from experiments.style import MARKERS, look
 from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
+LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
 SHOWN = ("tv", "nested_rhat", "rhat", "spread")  # diagnostics set against the gap, in this order
 
 
@@ -54,6 +55,37 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
     return figure
 
 
+def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure | None:
+    """Final regret against the measured condition number, a line per sampler; None where no setting changes it."""
+    known = {cell.id: number for cell in cells if np.isfinite(number := condition(data[cell.id]))}
+    if not known or max(known.values()) < LEAST_SPAN * min(known.values()):
+        return None
+    panels = by_panel([cell for cell in cells if cell.id in known])
+    figure = Figure(figsize=(5.2 * len(panels), 4.0))
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for ax, (title, members) in zip(axes, panels.items(), strict=True):
+        names = tuple(dict.fromkeys(str(cell.flat["sampler"]) for cell in members))
+        for name in names:
+            line = [cell for cell in members if cell.flat["sampler"] == name]
+            _points(
+                ax, [known[cell.id] for cell in line], line, data, label=name, marker="o", **look(name, names)
+            )
+        ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
+        ax.legend(fontsize=8)
+    return figure
+
+
+def _points(
+    ax: Axes, at: Sequence[float], line: Sequence[Cell], data: Mapping[str, xr.DataTree], **appearance: Any
+) -> None:
+    """Mean final regret with its interval at each place, joined in their order."""
+    found = [mean_interval(final_regret(data[cell.id])) for cell in line]
+    mean = np.array([one.value for one in found])
+    error = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
+    order = np.argsort(at)
+    ax.errorbar(np.asarray(at)[order], mean[order], error[:, order], ms=4, capsize=2, **appearance)
+
+
 def _told(cell: Cell, key: str) -> str:
     value = cell.flat[key]
     if "." not in key:
@@ -69,17 +101,11 @@ def _line(
     name: str,
     appearance: dict[str, Any],
 ) -> None:
-    found = [mean_interval(final_regret(data[cell.id])) for cell in line]
-    mean = np.array([one.value for one in found])
     if any(key not in cell.flat for cell in line):
-        ax.axhline(mean[0], label=name, **appearance)
+        ax.axhline(float(final_regret(data[line[0].id]).mean()), label=name, **appearance)
         return
     at = np.array([float(cell.flat[key]) for cell in line])
-    order = np.argsort(at)
-    error = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
-    ax.errorbar(
-        at[order], mean[order], error[:, order], label=name, marker="o", ms=4, capsize=2, **appearance
-    )
+    _points(ax, at.tolist(), line, data, label=name, marker="o", **appearance)
     scale(ax, at)
 
 

@@ -204,7 +204,7 @@ class Posterior(ABC):
         precision = prior.precision + 2 * data.gram
         shift = prior.precision @ prior.mean + 2 * data.moment
         gaussian = Gaussian(precision, shift)
-        target = Target(logdensity, lambda position: precision, gaussian)
+        target = Target(logdensity, lambda position: precision, gaussian, prior=model.draw)
         if self.maximum != "hard" or self.cap is not None or history.past is not None:
             return target
         rounds = history.rounds if self.sums_past else 1
@@ -236,6 +236,7 @@ class Posterior(ABC):
             gaussian,
             self._member(model.program, history, seen),
             batches,
+            prior=model.draw,
         )
 
     def precision(self, model: Latent, history: History, position: Array) -> Array:

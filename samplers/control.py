@@ -11,20 +11,16 @@ from samplers.base import Card, Draw, SamplerState
 from samplers.settings import InputError, number, settings
 from samplers.target import Target
 
-WIDE = 10.0  # how much wider than the Gaussian part the contamination is
-
 
 @settings
 class Control:
-    """Exact draws made worse on purpose: spread about the Gaussian part's mean, contaminated, or held back."""
+    """Exact draws made worse on purpose: spread about the Gaussian part's mean, mixed with the prior, or held back."""
 
-    card: ClassVar[Card] = Card("control", "biased (on purpose)", "0", "exact draws, Gaussian part")
+    card: ClassVar[Card] = Card("control", "biased (on purpose)", "0", "exact draws, Gaussian part, prior")
     scalar: ClassVar[bool] = False
 
     spread: float = number(default=1.0, above=0, doc="factor on the distance of a draw from the mean")
-    contamination: float = number(
-        default=0.0, least=0, most=1, doc="share of draws from a Gaussian 10 times as wide"
-    )
+    contamination: float = number(default=0.0, least=0, most=1, doc="share of draws from the prior")
     stuck: float = number(default=0.0, least=0, most=1, doc="probability that a draw repeats the one before")
 
     def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
@@ -33,19 +29,17 @@ class Control:
 
     def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         """One draw that is wrong by as much as was asked for."""
-        if target.exact is None or target.gaussian is None:
-            raise InputError("sampler 'control' needs a posterior with exact draws and a Gaussian part")
-        exact_key, wide_key, choice_key = jax.random.split(key, 3)
-        precision, shift = target.gaussian
-        factor = jnp.linalg.cholesky(precision)
-        mean = jax.scipy.linalg.cho_solve((factor, True), shift)
-        noise = jax.scipy.linalg.solve_triangular(factor.T, jax.random.normal(wide_key, shift.shape))
+        if target.exact is None or target.gaussian is None or target.prior is None:
+            raise InputError(
+                "sampler 'control' needs a posterior with exact draws, a Gaussian part and a prior"
+            )
+        exact_key, prior_key, choice_key = jax.random.split(key, 3)
+        mean = jax.scipy.linalg.solve(*target.gaussian, assume_a="pos")
         contaminated, held = jax.random.uniform(choice_key, (2,)) < jnp.array(
             [self.contamination, self.stuck]
         )
-        fresh = jnp.where(
-            contaminated, mean + WIDE * noise, mean + self.spread * (target.exact(exact_key) - mean)
-        )
+        spread = mean + self.spread * (target.exact(exact_key) - mean)
+        fresh = jnp.where(contaminated, target.prior(prior_key), spread)
         position = jnp.where(held, state.position, fresh)
         nothing = jnp.asarray(0)
         return SamplerState(position), Draw(position, jnp.asarray(jnp.nan), nothing, nothing)

@@ -21,6 +21,7 @@ class Target(NamedTuple):
     `gaussian` is an exactly Gaussian factor of the density; what remains is bounded on compact sets.
     `exact` draws one position exactly from the density; `exact_draws` several, where that is cheaper together.
     `minibatch_gradient` estimates the gradient from m data: (key, position, m) -> unbiased gradient.
+    `prior` draws one position from the law before any data.
     """
 
     logdensity: Callable[[Array], Array]
@@ -29,3 +30,4 @@ class Target(NamedTuple):
     exact: Callable[[Array], Array] | None = None
     minibatch_gradient: Callable[[Array, Array, int], Array] | None = None
     exact_draws: Callable[[Array, int], Array] | None = None
+    prior: Callable[[Array], Array] | None = None

@@ -17,6 +17,7 @@ PROBES = (2, 5, 12)
 ROUNDS, RUNS, ARMS, DIM = 12, 6, 8, 6
 SAMPLERS = ("exact", "mala", "sgld")
 ADDED = {"exact": 0.0, "mala": 0.02, "sgld": 1.0}  # regret a round, beside the noise
+FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 50"><path d="M 0 0 L 9 9"/></svg>'
 CONFIG = {
     "fgtsva": "0.1.0",
     "study": "default",
@@ -51,10 +52,18 @@ def store(
     diagnosed: bool = True,
     failed: dict[str, str] | None = None,
     attributes: dict[str, str] | None = None,
+    probes: tuple[int, ...] = PROBES,
+    drawn: bool = False,
     **config: Any,
 ) -> Path:
-    """Writes everything but figures and report; `failed` maps a sampler to why it failed."""
+    """Writes everything but figures and report; `failed` maps a sampler to why it failed.
+
+    `drawn` puts a figure there, so that none is drawn: for tests that look at something else.
+    """
     path.mkdir(parents=True)
+    if drawn:
+        (path / "figures").mkdir()
+        (path / "figures" / "regret.svg").write_text(FIGURE)
     told = copy.deepcopy(CONFIG | config | {"cells": cells(samplers)})
     (path / "config.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
     groups: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs={"fgtsva": "0.1.0", **(attributes or {})})}
@@ -88,39 +97,69 @@ def store(
             {"cell": key, "settings": json.dumps(settings)},
         )
         if diagnosed:
-            groups |= {f"/cells/{key}/{name}": data for name, data in diagnosis(index, sampler).items()}
+            found = diagnosis(index, sampler, probes)
+            groups |= {f"/cells/{key}/{name}": data for name, data in found.items()}
     xr.DataTree.from_dict(groups).to_netcdf(path / "results.nc", engine="h5netcdf")
-    with open(path / "summary.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
-        writer.writeheader()
-        writer.writerows(rows)
+    _write_rows(path / "summary.csv", rows)
     return path
 
 
-def diagnosis(index: int, sampler: str) -> dict[str, xr.Dataset]:
+def store_tables(path: Path) -> Path:
+    """The tables of quality against regret, beside a stored study."""
+    who = [(environment, sampler) for environment in ("sparse", "dense") for sampler in SAMPLERS[1:]]
+    ends = {"gradients": 20.0, "gradients_low": 10.0, "gradients_high": np.inf}
+    ends |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf}
+    cost = [{"environment": e, "sampler": s, **ends, "work": "steps + 1"} for e, s in who]
+    association = [
+        {"diagnostic": metric, "environment": e, "scope": scope, "spearman": 0.5, "low": low, "high": 0.9}
+        for metric in METRICS
+        for e, scope, low in [
+            ("", "across cells", 0.1),
+            *((e, s, 0.1 if s == "sgld" else -0.1) for e, s in who),
+        ]
+    ]
+    gap = {"regret_per_round": 1.5, "exact": 1.0, "gap": 0.5, "gap_low": 0.25, "gap_high": 0.75}
+    by_round = [
+        {"environment": e, "cell": s, "round": t, **gap, **dict.fromkeys(METRICS, 0.125)}
+        for e, s in who
+        for t in PROBES
+    ]
+    for name, rows in (("cost", cost), ("association", association), ("by_round", by_round)):
+        _write_rows(path / f"{name}.csv", rows)
+    return path
+
+
+def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def diagnosis(index: int, sampler: str, probes: tuple[int, ...] = PROBES) -> dict[str, xr.Dataset]:
     """What a diagnosis at the probe rounds stores. SGLD's first chain stands still, and the others wander."""
     rng = np.random.default_rng(100 + index)
-    probes = len(PROBES)
-    law = rng.dirichlet(np.ones(ARMS), size=(2, RUNS, probes))
+    number = len(probes)
+    law = rng.dirichlet(np.ones(ARMS), size=(2, RUNS, number))
     variables: dict[str, Any] = {
-        name: (("probed_run", "probe"), rng.uniform(size=(RUNS, probes))) for name in METRICS
+        name: (("probed_run", "probe"), rng.uniform(size=(RUNS, number))) for name in METRICS
     }
     variables["rhat"] = (
         ("probed_run", "probe"),
-        np.full((RUNS, probes), np.inf if sampler == "sgld" else 1.01),
+        np.full((RUNS, number), np.inf if sampler == "sgld" else 1.01),
     )
-    variables["ebfmi"] = (("probed_run", "probe"), np.full((RUNS, probes), np.nan))
+    variables["ebfmi"] = (("probed_run", "probe"), np.full((RUNS, number), np.nan))
     for name, values in zip(("action_probability", "action_probability_exact"), law, strict=True):
         variables[name] = (("probed_run", "probe", "arm"), values)
-    groups = {"diagnostics": xr.Dataset(variables, {"probe": list(PROBES)})}
-    for t in PROBES:
+    groups = {"diagnostics": xr.Dataset(variables, {"probe": list(probes)})}
+    for t in probes:
         walk = rng.normal(size=(4, 300, DIM))
         if sampler == "sgld":
             walk = walk.cumsum(axis=1)
             walk[0, :, 0] = 0.5
         groups[f"round_{t}/posterior"] = xr.Dataset(
             {"theta": (("chain", "draw", "theta_dim_0"), walk)},
-            {"chain": np.arange(4), "draw": np.arange(300)},
+            {"chain": np.arange(4), "draw": np.arange(300), "theta_dim_0": np.arange(DIM)},
         )
         groups[f"round_{t}/sample_stats"] = xr.Dataset(
             {"acceptance_rate": (("chain", "draw"), np.full((4, 300), 0.7))}

@@ -1,12 +1,19 @@
 """Diagnostics against closed forms: where the error of a sampler is known, the measured one must match it."""
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from arviz_stats.base import array_stats
+from montecarlo import SEED, assert_mean, moments
 from scipy import stats
+from worlds import quick_jit, rest_is_slow
 
 from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
-from fgtsva_ppl.diagnostics import Effort, Samples, probe, quality
+from fgtsva_ppl.diagnostics import Effort, Samples, probe, quality, series
 from fgtsva_ppl.diagnostics.accuracy import (
     action_probabilities,
     directions,
@@ -16,42 +23,168 @@ from fgtsva_ppl.diagnostics.accuracy import (
     total_variation,
     total_variation_floor,
 )
-from fgtsva_ppl.diagnostics.mixing import mixing
+from fgtsva_ppl.diagnostics.mixing import energy_fraction, mixing
+from fgtsva_ppl.diagnostics.probe import elsewhere, overdispersed
 from fgtsva_ppl.diagnostics.quality import gate
-from samplers import Draw
+from fgtsva_ppl.simulate import ENVIRONMENT, reveal, run_keys
+from samplers import SAMPLERS, SVGD, Draw, Gaussian, Target, tuning
 from samplers.control import Control
 
 FALSE_ALARM = 1e-5  # of each comparison below, two-sided
 Z = stats.norm.ppf(1 - FALSE_ALARM / 2)
 
-RUNS = 6
-
-
+RUNS, ROUNDS = 4, 30
 EFFORT = Effort(replicas=2048, reference=8192)
+AGAIN = 24  # samples of the same size that say how far one scatters
+WORLD = Sparse()
 
 
-def measured(sampler, c=0.0, rounds=30):
-    """Diagnostics of the last of a few rounds, a dict a run."""
-    agent = Thompson(posterior=FGTSVA(c=c), sampler=sampler).for_horizon(rounds)
-    played = simulate(Sparse(), agent, rounds=rounds, runs=RUNS, probes=[rounds])
-    samples = probe(Sparse(), agent, played.snapshots[0], runs=RUNS, seed=0, effort=EFFORT)
-    return [quality(jax.tree.map(lambda x, i=i: x[i], samples)) for i in range(RUNS)]
+class Law(NamedTuple):
+    """A run's posterior N(mean, S) with S = root root', and the arms to choose from."""
+
+    mean: np.ndarray
+    root: np.ndarray
+    actions: np.ndarray
+
+    def chosen(self, positions):
+        """The share of each arm."""
+        best = np.argmax(positions @ self.actions.T, axis=-1)
+        return np.bincount(best, minlength=len(self.actions)) / best.size
 
 
-@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0])
-def test_spread_and_covariance_error_of_scaled_exact_draws_are_the_known_ones(spread):
-    effort = EFFORT
-    for metrics, *_ in measured(Control(spread=spread)):
-        dim = 5
-        # a sample variance of n normal draws has relative error sqrt(2/n); the mean over 5 independent ones less
-        error = spread**2 * np.sqrt(2 / dim * (1 / effort.replicas + 1 / effort.reference))
-        assert abs(metrics["spread"] ** 2 - spread**2) < Z * error
-        # E||C - I||_F^2 / d = (k - 1)^2 + k^2 (d + 1)/n and the like: a bound from both ends
-        noise = spread**2 * np.sqrt((dim + 1) * (1 / effort.replicas + 1 / effort.reference))
-        assert abs(metrics["covariance_error"] - abs(spread**2 - 1)) < Z * noise
-        # the mean is right: d * error^2 is chi-squared with d degrees of freedom
-        scale = spread**2 / effort.replicas + 1 / effort.reference
-        assert dim * metrics["mean_error"] ** 2 / scale < stats.chi2.ppf(1 - FALSE_ALARM, dim)
+@lru_cache
+def measured(**wrong):
+    """Diagnostics of a control after a few rounds without a feel-good term, and each run's posterior."""
+    agent = Thompson(posterior=FGTSVA(c=0.0), sampler=Control(**wrong)).for_horizon(ROUNDS)
+    played = simulate(WORLD, agent, rounds=ROUNDS, runs=RUNS, probes=[ROUNDS])
+    (snapshot,) = played.snapshots
+    found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, effort=EFFORT))
+
+    def seen(key):
+        instance = WORLD.start(jax.random.fold_in(key, ENVIRONMENT))
+        return reveal(WORLD, key, instance, jnp.asarray(ROUNDS - 1))[0].actions
+
+    data, laws = snapshot.states.history.data, []
+    for run, actions in enumerate(jax.vmap(seen)(run_keys(0, np.arange(RUNS)))):
+        gram, moment = np.asarray(data.gram[run]), np.asarray(data.moment[run])
+        precision = len(moment) * np.eye(len(moment)) + 2 * gram
+        root = np.linalg.inv(np.linalg.cholesky(precision)).T
+        laws.append(Law(np.linalg.solve(precision, 2 * moment), root, np.asarray(actions)))
+    return found, laws
+
+
+def control_draws(rng, law, n, spread=1.0, contamination=0.0, stuck=0.0, starts=None):
+    """What a control draws, written down once more."""
+    dim = law.mean.size
+    exact = law.mean + spread * rng.normal(size=(n, dim)) @ law.root.T
+    prior = rng.normal(size=(n, dim)) / np.sqrt(dim)
+    drawn = np.where(rng.uniform(size=(n, 1)) < contamination, prior, exact)
+    return drawn if starts is None else np.where(rng.uniform(size=(n, 1)) < stuck, starts, drawn)
+
+
+def textbook(draws, reference):
+    """Errors of mean and covariance and the spread, the direct way."""
+    values, vectors = np.linalg.eigh(np.cov(reference.T))
+    white = (draws - reference.mean(0)) @ vectors / np.sqrt(values)
+    excess = np.linalg.eigvalsh(np.cov(white.T)) - 1
+    mean_error = np.linalg.norm(white.mean(0)) / np.sqrt(len(values))
+    return mean_error, np.sqrt(np.mean(excess**2)), np.sqrt(np.mean(excess) + 1)
+
+
+def closed_form(law, spread, contamination):
+    """The same of (1 - e) N(m, k^2 S) + e N(0, I/d), in coordinates in which the posterior is N(0, I)."""
+    dim, e = law.mean.size, contamination
+    inward = np.linalg.inv(law.root)
+    far = -inward @ law.mean
+    covariance = (1 - e) * spread**2 * np.eye(dim) + e * inward @ inward.T / dim
+    covariance += e * (1 - e) * np.outer(far, far)
+    mean_error = e * np.linalg.norm(far) / np.sqrt(dim)
+    covariance_error = np.linalg.norm(covariance - np.eye(dim)) / np.sqrt(dim)
+    return mean_error, covariance_error, np.sqrt(np.trace(covariance) / dim)
+
+
+WRONG = ({"spread": 0.5}, {"spread": 2.0}, {"contamination": 0.05}, {"contamination": 0.5}, {"spread": 1.0})
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_moment_errors_of_a_control_are_the_known_ones(wrong):
+    """Z standard deviations of what samples of this size scatter about the closed form, their bias included."""
+    found, laws = measured(**wrong)
+    rng = np.random.default_rng(SEED)
+    for run, law in enumerate(laws):
+        known = np.array(closed_form(law, wrong.get("spread", 1.0), wrong.get("contamination", 0.0)))
+        again = [
+            textbook(
+                control_draws(rng, law, EFFORT.replicas, **wrong), control_draws(rng, law, EFFORT.reference)
+            )
+            for _ in range(AGAIN)
+        ]
+        bias, scatter = np.mean(again, axis=0) - known, np.std(again, axis=0, ddof=1)
+        # what is scattered about is the closed form, but for the norm that noise has of itself
+        assert np.all(np.abs(bias) < 0.1 + 0.05 * known)
+        names = ("mean_error", "covariance_error", "spread")
+        ours = np.array([found.metrics[name][run] for name in names])
+        z = (ours - known - bias) / scatter
+        assert np.all(np.abs(z) < stats.t.ppf(1 - FALSE_ALARM / 2, AGAIN - 1) * np.sqrt(1 + 1 / AGAIN)), z
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_total_variation_of_a_control_is_the_known_one(wrong):
+    """Of the laws of the arms: e times that between prior and posterior, where draws are mixed with the prior.
+
+    What finite samples of two known laws show is a sum of folded normal means, the floor where the laws are equal.
+    """
+    found, laws = measured(**wrong)
+    rng = np.random.default_rng(SEED)
+    n, m, many = EFFORT.replicas, EFFORT.reference, 100_000
+    gaps, scatter = [], []
+    for run, law in enumerate(laws):
+        q, prior = law.chosen(control_draws(rng, law, many)), np.full(len(law.actions), 1 / len(law.actions))
+        e = wrong.get("contamination", 0.0)
+        spread = law.chosen(control_draws(rng, law, many, spread=wrong.get("spread", 1.0)))
+        p = (1 - e) * (q if e else spread) + e * prior  # the prior has no favourite among the cube's corners
+        gap, sd = p - q, np.sqrt(p * (1 - p) / n + q * (1 - q) / m) + 1e-12
+        folded = np.sqrt(2 / np.pi) * sd * np.exp(-(gap**2) / sd**2 / 2) + gap * (
+            1 - 2 * stats.norm.cdf(-gap / sd)
+        )
+        if e:
+            assert np.abs(gap).sum() / 2 == pytest.approx(e * np.abs(prior - q).sum() / 2)
+        gaps.append(found.metrics["tv"][run] - folded.sum() / 2)
+        # TV is half a sum of signs: a replica moves it by 1/n at most, and one of many by less
+        scatter.append(np.sqrt(1 / n + 1 / m + 2 / many) / 2)
+    assert abs(np.mean(gaps)) < Z * np.linalg.norm(scatter) / RUNS
+    assert np.all(np.abs(gaps) < Z * np.array(scatter))
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_nested_rhat_of_a_control_that_forgets_its_start_has_its_known_law(wrong):
+    """For independent draws M B/W has the law F(K - 1, K (M - 1)) in each coordinate; the worst of them is shown."""
+    found, laws = measured(**wrong)
+    superchains, each = EFFORT.superchains, EFFORT.replicas // EFFORT.superchains
+    law = stats.f(superchains - 1, superchains * (each - 1))
+    shown = each * (found.metrics["nested_rhat"] ** 2 - 1)
+    assert np.all(shown > law.ppf(FALSE_ALARM / 2))
+    assert np.all(shown < law.isf(FALSE_ALARM / 2 / laws[0].mean.size))
+
+
+def test_nested_rhat_of_a_control_that_is_held_back_has_its_known_law():
+    """Starts are N(m, 4 S); half of the draws stay there. The log of B/W against its law, all runs together."""
+    found, laws = measured(stuck=0.5)
+    rng = np.random.default_rng(SEED)
+    superchains, each = EFFORT.superchains, EFFORT.replicas // EFFORT.superchains
+    scores = []
+    for run, law in enumerate(laws):
+        again = []
+        for _ in range(200):
+            starts = np.repeat(control_draws(rng, law, superchains, spread=2.0), each, axis=0)
+            drawn = control_draws(rng, law, len(starts), stuck=0.5, starts=starts)
+            drawn = drawn.reshape(superchains, each, -1)
+            between = drawn.mean(axis=1).var(axis=0, ddof=1)
+            again.append(np.log(np.max(between / drawn.var(axis=1, ddof=1).mean(axis=0))))
+        shown = np.log(found.metrics["nested_rhat"][run] ** 2 - 1)
+        scores.append((shown - np.mean(again)) / np.std(again, ddof=1))
+    assert abs(np.mean(scores)) < Z / np.sqrt(RUNS)
+    assert np.mean(found.metrics["nested_rhat"]) > 1.2
 
 
 def test_total_variation_of_contaminated_draws_is_the_share_times_that_of_the_contamination():
@@ -106,7 +239,7 @@ def test_nested_rhat_at_one_draw_per_chain_matches_its_closed_form(memory):
     for _ in range(repeats):
         starts = 2 * rng.normal(size=(superchains, 1, 1))
         x = memory * starts + np.sqrt(1 - memory**2) * rng.normal(size=(superchains, chains, 1))
-        ratio.append(nested_rhat(x) ** 2 - 1)
+        ratio.append(nested_rhat(x[:, :, None]) ** 2 - 1)
     within = 1 - memory**2
     known = (4 * memory**2 + within / chains) / within
     error = np.std(ratio, ddof=1) / np.sqrt(repeats)
@@ -166,11 +299,201 @@ def test_what_is_refused_is_not_shown_as_the_truth():
         replicas, arms[:64], stuck, arms, np.zeros(()), rng.normal(size=(8, 8, 2)), draws, np.ones(()),
         np.asarray(1), np.ones(3),
     )  # fmt: skip
-    metrics, p, q, refused = quality(samples)
-    assert "R-hat" in refused
-    assert np.isnan(q).all()
-    assert np.isnan(metrics["tv"])
-    assert p.sum() == pytest.approx(1)
+    found = quality(jax.tree.map(lambda x: np.asarray(x)[None], samples))
+    assert "R-hat" in found.refused[0]
+    assert np.isnan(found.exact).all()
+    assert np.isnan(found.metrics["tv"])
+    assert found.actions.sum() == pytest.approx(1)
+
+
+def shaped(kind, chains, draws):
+    """Series of several kinds: independent, slow, antithetic, rounded, held back, apart."""
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(6, chains, draws))
+    for t in range(1, draws):
+        memory = {"slow": 0.95, "antithetic": -0.9}.get(kind, 0.0)
+        x[..., t] += memory * x[..., t - 1]
+    if kind == "rounded":
+        x = np.round(x, 1)
+    if kind == "held back":
+        x = np.repeat(x[..., ::5], 5, axis=-1)[..., :draws]
+    return x + np.arange(chains)[:, None] if kind == "apart" else x
+
+
+@pytest.mark.parametrize("kind", ["independent", "slow", "antithetic", "rounded", "held back", "apart"])
+@pytest.mark.parametrize(("chains", "draws"), [(4, 250), (4, 101), (2, 40)])
+def test_many_series_at_once_have_the_numbers_of_arviz(kind, chains, draws):
+    x = shaped(kind, chains, draws)
+    for ours, theirs in (
+        (series.rhat, array_stats.rhat(x, method="rank")),
+        (series.ess_bulk, array_stats.ess(x, method="bulk")),
+        (series.ess_tail, array_stats.ess(x, method="tail", prob=series.TAILS)),
+        (series.mcse_mean, array_stats.mcse(x, method="mean")),
+    ):
+        np.testing.assert_allclose(ours(x), theirs, rtol=1e-10)
+
+
+def test_runs_side_by_side_have_the_numbers_that_they_have_alone():
+    rng = np.random.default_rng(11)
+    chains = rng.normal(size=(4, 3, 50, 2))
+    chains[1, 0] = chains[1, 0, :1]  # stands still
+    chains[2, 1, 7, 1] = np.nan
+    together = mixing(chains)
+    for run in range(4):
+        np.testing.assert_array_equal(mixing(chains[run]), [one[run] for one in together])
+    assert np.isinf(together.rhat).tolist() == [False, True, True, False]
+    draws, reference = rng.normal(size=(3, 200, 2)), rng.normal(size=(3, 400, 2))
+    for metric in (moment_errors, sliced_wasserstein):
+        alone = np.stack([metric(d, r) for d, r in zip(draws, reference, strict=True)], axis=-1)
+        np.testing.assert_allclose(metric(draws, reference), alone, rtol=1e-12)
+
+
+PRECISION = np.array([[4.0, 1.0], [1.0, 0.5]])
+HERE = np.array([1.0, -2.0])
+
+
+def gaussian_prior(key):
+    return 3 * jax.random.normal(key, (2,))
+
+
+def test_starts_have_four_times_the_variance_of_the_curvature_and_clouds_share_three_quarters():
+    target = Target(lambda x: -(x - HERE) @ PRECISION @ (x - HERE) / 2, lambda x: jnp.asarray(PRECISION))
+
+    def cloud(key):
+        where, *each = jax.random.split(key, 3)
+        start = overdispersed(where, target, gaussian_prior)
+        return jnp.stack([start(one) for one in each])
+
+    found = np.asarray(jax.jit(jax.vmap(cloud))(jax.random.split(jax.random.key(SEED), 20_000)))
+    white = (found - HERE) @ np.linalg.cholesky(PRECISION)
+    for one in (white[:, 0], white[:, 1]):
+        assert_mean(moments(one), moments(np.zeros((1, 2)))[0] + 4 * np.array([0, 0, 1, 0, 1]))
+    assert_mean(white[:, 0] * white[:, 1], 3.0)
+
+
+def test_a_chain_keeps_what_it_learnt_and_a_population_begins_anew():
+    target = Target(lambda x: -(x @ x) / 2, lambda x: jnp.eye(2))
+    chain, learnt = MALA(adapt=True), tuning.untuned(2)._replace(targets=jnp.asarray(7))
+    began = chain.init(jax.random.key(0), gaussian_prior)._replace(tuning=learnt)
+    found = elsewhere(jax.random.key(1), chain, began, target, gaussian_prior)
+    assert int(found.tuning.targets) == 7
+    assert not np.allclose(found.position, began.position)
+    cloud = SVGD()
+    began = cloud.init(jax.random.key(0), gaussian_prior)
+    found = elsewhere(jax.random.key(1), cloud, began, target, gaussian_prior)
+    assert not np.allclose(found.tuning, began.tuning)
+
+
+APART = 5.0
+
+
+def two_modes(x):
+    """Half N(a, I) and half N(-a, I), a = (5, 0): no chain gets from one to the other."""
+    return jnp.logaddexp(
+        -jnp.sum((x - jnp.array([APART, 0])) ** 2) / 2, -jnp.sum((x + jnp.array([APART, 0])) ** 2) / 2
+    )
+
+
+def either(key):
+    side, noise = jax.random.split(key)
+    sign = jnp.where(jax.random.bernoulli(side), 1.0, -1.0)
+    return jnp.array([sign * APART, 0]) + jax.random.normal(noise, (2,))
+
+
+SUPERCHAINS, EACH = 16, 16
+
+
+@quick_jit
+def ends(sampler, key):
+    """Draws of a sampler begun at several places, after it has stood at one."""
+    unit = Gaussian(jnp.eye(2), jnp.zeros(2))
+    target = Target(two_modes, lambda x: jnp.eye(2), unit, either, prior=gaussian_prior)
+    began = sampler.init(key, lambda key: jnp.array([APART, 0]))
+    apart, going = jax.random.split(key)
+
+    def superchain(keys):
+        begin = elsewhere(keys[0], sampler, began, target, gaussian_prior)
+        many = jax.random.split(keys[1], EACH)
+
+        def sample(key):
+            return sampler.sample(key, target, begin)[1].position
+
+        return jax.lax.map(sample, many) if sampler.scalar else jax.vmap(sample)(many)
+
+    keys = jnp.stack([jax.random.split(apart, SUPERCHAINS), jax.random.split(going, SUPERCHAINS)], axis=1)
+    return jax.lax.map(superchain, keys)
+
+
+@pytest.mark.parametrize("name", rest_is_slow([n for n, _ in SAMPLERS], ("exact", "laplace", "svgd", "mala")))
+def test_nested_rhat_sees_whoever_stays_in_the_mode_where_it_began(name):
+    """Of samplers whose start is a cloud or a fit as much as of chains; independent exact draws stay nowhere."""
+    if name == "elliptical_slice":
+        pytest.skip("its Gaussian factor is not that of a target with two modes")
+    found = nested_rhat(np.asarray(ends(SAMPLERS[name](), jax.random.key(SEED)))[:, :, None])
+    if name in ("exact", "control"):
+        assert found < np.sqrt(1 + stats.f.isf(1e-6, SUPERCHAINS - 1, SUPERCHAINS * (EACH - 1)) / EACH)
+    else:
+        assert (
+            found > 2
+        )  # B/W is 25 if they are evenly parted, and 6 if only one of sixteen is on the other side
+
+
+def test_energies_have_the_fraction_of_arviz_and_none_where_they_mean_nothing():
+    energies = np.random.default_rng(12).normal(size=(4, 100)).cumsum(axis=1)
+    assert energy_fraction(energies) == pytest.approx(np.min(array_stats.bfmi(energies)))
+    for meaningless in (np.full((4, 100), np.nan), np.full(4, np.nan), np.zeros((4, 100))):
+        assert np.isnan(energy_fraction(meaningless))
+
+
+def test_costs_and_chances_are_those_of_the_draws():
+    """Acceptance and divergences of the replicas; effective draws over all gradients of the chains."""
+    rng = np.random.default_rng(13)
+    position, shape = rng.normal(size=(1, 4, 50, 2)), (1, 4, 50)
+    chains = Draw(position, np.full(shape, 0.9), np.zeros(shape), np.full(shape, 3), np.full(shape, np.nan))
+    replicas = Draw(
+        rng.normal(size=(1, 64, 2)), np.full((1, 64), 0.5), np.full((1, 64), 0.25), np.ones((1, 64))
+    )
+    actions = np.array([[0] * 48 + [2] * 16])
+    exact = np.array([[0] * 100 + [2] * 300])
+    samples = Samples(
+        replicas, actions, rng.normal(size=(1, 400, 2)), exact, np.zeros(1), rng.normal(size=(1, 8, 8, 2)), chains,
+        np.array([7.0]), np.array([2]), np.ones((1, 3)),
+    )  # fmt: skip
+    found = quality(samples).metrics
+    known = {"acceptance": 0.5, "divergences": 0.25, "best_arm": 0.25, "best_arm_exact": 0.75, "tv": 0.5}
+    for name, value in known.items():
+        assert found[name] == pytest.approx(value)
+    assert found["ess_per_gradient"] == pytest.approx(found["ess_bulk"] / 600)
+    assert np.isnan(found["ebfmi"])
+    assert found["condition"] == 7
+    free = quality(samples._replace(chains=chains._replace(gradients=np.zeros(shape)))).metrics
+    assert np.isnan(free["ess_per_gradient"])  # there is no gradient to be counted by
+
+
+@pytest.mark.slow
+def test_replicas_have_the_law_of_the_action_that_was_played():
+    """E p(a) = sum p^2 for the action that the run played. Had it been looked at after the round, p(a) were greater."""
+    agent = Thompson(posterior=FGTSVA(c=0.0), sampler=Control(stuck=0.7)).for_horizon(ROUNDS)
+    played = simulate(WORLD, agent, rounds=ROUNDS, runs=RUNS, probes=range(2, ROUNDS + 1))
+    gaps = []
+    for snapshot in played.snapshots:
+        found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, effort=EFFORT))
+        p, n = found.actions, EFFORT.replicas
+        squares = (n * (p**2).sum(axis=1) - 1) / (n - 1)  # without the bias of estimated shares
+        gaps += [*(p[np.arange(RUNS), played.action[:, snapshot.round - 1]] - squares)]
+    assert_mean(np.array(gaps), 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "means"), [("hmc", True), ("nuts", True), ("mala", False), ("laplace", False)]
+)
+def test_energies_are_told_where_momentum_is_fresh(name, means):
+    agent = Thompson(posterior=FGTSVA(c=0.0), sampler=SAMPLERS[name]()).for_horizon(ROUNDS)
+    (snapshot,) = simulate(WORLD, agent, rounds=ROUNDS, runs=2, probes=[ROUNDS]).snapshots
+    fraction = quality(probe(WORLD, agent, snapshot, runs=2, seed=0)).metrics["ebfmi"]
+    assert np.all(np.isfinite(fraction) == means)
+    assert not means or np.all(fraction > 0.3)
 
 
 def test_the_gate_refuses_what_posteriordb_would():
@@ -184,12 +507,10 @@ def test_the_gate_refuses_what_posteriordb_would():
 
 
 def test_a_stuck_control_shows_in_unique_draws_and_an_exact_one_in_nothing():
-    for metrics, *_ in measured(Control(stuck=0.95)):
-        assert metrics["unique"] < 0.1
-    for metrics, *_ in measured(Control()):
-        assert metrics["unique"] == 1
-        assert metrics["nested_rhat"] < 1.1
-        assert metrics["tv"] < 2.5 * metrics["tv_floor"] + 0.02
+    stuck, exact = measured(stuck=0.95)[0].metrics, measured(spread=1.0)[0].metrics
+    assert np.all(stuck["unique"] < 0.1)
+    assert np.all(exact["unique"] == 1)
+    assert np.all(exact["tv"] < 2.5 * exact["tv_floor"] + 0.02)
 
 
 @pytest.mark.slow
@@ -198,9 +519,8 @@ def test_where_there_is_no_oracle_a_gated_reference_serves():
     agent = Thompson(posterior=posterior, sampler=MALA()).for_horizon(20)
     played = simulate(Sparse(dim=3), agent, rounds=20, runs=2, probes=[20])
     samples = probe(Sparse(dim=3), agent, played.snapshots[0], runs=2, seed=0, effort=Effort(replicas=256))
-    for index in range(2):
-        metrics, p, q, refused = quality(jax.tree.map(lambda x, i=index: x[i], samples))
-        assert refused == ""
-        assert metrics["tv"] < 0.15
-        assert p.sum() == pytest.approx(1)
-        assert q.sum() == pytest.approx(1)
+    found = quality(samples)
+    assert found.refused == ["", ""]
+    assert np.all(found.metrics["tv"] < 0.15)
+    for probabilities in (found.actions, found.exact):
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)

@@ -4,12 +4,18 @@ import json
 import re
 import shutil
 import sys
+from contextlib import redirect_stdout
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
+import arviz
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from stored_study import PROBES, store
+import xarray as xr
+from stored_study import PROBES, store, store_tables
 
 from experiments import cli
 from experiments.report import rounds, write
@@ -48,8 +54,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    folder = store(tmp_path_factory.mktemp("report") / "study")
-    return write(folder)
+    return write(store_tables(store(tmp_path_factory.mktemp("report") / "study")))
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +93,15 @@ def test_question_answer_tables_figures_and_versions_are_there(report, elements)
         "Answer",
         "Results",
         "Sampler quality",
+        "Work to come close to exact regret",
+        "Diagnostics against regret",
+        "Regret around the probe rounds",
         "Figures",
         "A round, looked into",
         "Settings and versions",
     ]
     assert elements.texts["h2"] == headings
-    assert len(elements.named("table")) == 2
+    assert len(elements.named("table")) == 5
     names = [text.rpartition("/")[2] for text in elements.texts["figcaption"]]
     assert names == ["regret.svg", "quality.svg"]
     assert {"python", "3.12.0", "code", "0123456789ab"} <= {*elements.texts["dt"], *elements.texts["dd"]}
@@ -103,12 +111,26 @@ def test_question_answer_tables_figures_and_versions_are_there(report, elements)
 
 
 def test_every_table_has_a_caption_and_headings_that_are_buttons(elements):
-    assert len(elements.named("caption")) == 2
+    assert len(elements.named("caption")) == 5
     columns = [attributes for attributes in elements.named("th") if attributes["scope"] == "col"]
     assert len(columns) == len(elements.named("button"))
     assert {attributes["aria-sort"] for attributes in columns} == {"none"}
     labelled = {attributes["for"] for attributes in elements.named("label")}
     assert {attributes["id"] for attributes in elements.named("select")} == labelled
+
+
+def test_quality_is_set_against_regret_in_tables(report):
+    text = report.read_text()
+
+    def rows(section):
+        (body,) = re.findall(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+        return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
+
+    assert rows("cost")[1] == ["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]
+    assert rows("association")[0] == ["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]
+    first = ["mala", "sparse", "2", "1.5", "1", "0.5 [0.25, 0.75]", "0.125", "0.125", "0.125"]
+    assert rows("by-round")[0] == first
+    assert len(rows("by-round")) == 4 * len(PROBES)
 
 
 def test_a_rebuilt_report_is_the_same_to_the_byte(report):
@@ -126,6 +148,8 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
         question=HOSTILE,
         study=HOSTILE,
         versions={HOSTILE: HOSTILE},
+        probes=(5,),
+        drawn=True,
     )
     text = write(folder).read_text()
     elements = Elements(text)
@@ -136,7 +160,12 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
 
 
 def test_a_reason_for_failure_is_told(tmp_path):
-    folder = store(tmp_path / "study", failed={"mala": "failed: ValueError: a <b>bad</b> step"})
+    folder = store(
+        tmp_path / "study",
+        failed={"mala": "failed: ValueError: a <b>bad</b> step"},
+        diagnosed=False,
+        drawn=True,
+    )
     text = write(folder).read_text()
     assert "Cells that failed" in Elements(text).texts["h2"]
     assert "failed: ValueError: a &lt;b&gt;bad&lt;/b&gt; step" in text
@@ -148,23 +177,29 @@ def test_all_cells_may_have_failed(tmp_path):
 
 
 def test_without_diagnostics_there_is_no_view_of_rounds(tmp_path):
-    text = write(store(tmp_path / "study", diagnosed=False)).read_text()
+    text = write(store(tmp_path / "study", diagnosed=False, drawn=True)).read_text()
     assert 'id="round"' not in text
     assert "Sampler quality" not in text
     assert "Regret and cost" in text
 
 
 def test_a_study_may_bring_its_own_reading(tmp_path):
-    folder = store(tmp_path / "study", attributes={"reading": json.dumps(["So it is.", "And <so>."])})
+    told = {"reading": json.dumps(["So it is.", "And <so>.", "Third.", "Fourth."])}
+    folder = store(tmp_path / "study", attributes=told, diagnosed=False, drawn=True)
     paragraphs = Elements(write(folder).read_text()).texts["p"]
     assert "So it is." in paragraphs
     assert "And <so>." in paragraphs
     numbers = next(i for i, text in enumerate(paragraphs) if "exact reference" in text)
     assert paragraphs.index("So it is.") < numbers
+    answer = re.search('id="answer".*?</section>', write(folder).read_text(), re.DOTALL)[0]
+    at_once = answer.partition("<details>")[0]  # the answer is a sentence or two, the others unfold
+    assert "And &lt;so&gt;." in at_once
+    assert "Third." not in at_once
+    assert "2 more sentences" in answer
 
 
 def test_a_figure_brings_no_script_and_no_address(tmp_path):
-    folder = store(tmp_path / "study")
+    folder = store(tmp_path / "study", diagnosed=False)
     (folder / "figures").mkdir()
     (folder / "figures" / "odd.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 100 50">'
@@ -318,26 +353,58 @@ def test_a_folder_that_is_none_is_told(tmp_path):
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_a_run_writes_the_report_that_the_command_rebuilds(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    words = (
-        "environment=sparse",
-        "sampler=exact,mala",
-        "rounds=12",
-        "runs=3",
-        "output=here",
-        "diagnostics.rounds=2,12",
-    )
-    code, out, err = call("run", *words, capsys=capsys, monkeypatch=monkeypatch)
-    assert code == 0, err
-    assert "report.html" in out
-    made = Path("here") / "report.html"
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The output folder of a real run, small, and what was printed."""
+    folder = tmp_path_factory.mktemp("run") / "here"
+    words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.rounds=2,12")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
+        patch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={folder}"])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+    assert not stop.value.code
+    return folder, printed.getvalue()
+
+
+def test_a_run_writes_the_report_that_the_command_rebuilds(ran, capsys, monkeypatch):
+    folder, printed = ran
+    made = folder / "report.html"
+    assert str(made) in printed
     before = made.read_bytes()
     made.unlink()
-    code, out, err = call("report", "here", capsys=capsys, monkeypatch=monkeypatch)
+    code, out, err = call("report", str(folder), capsys=capsys, monkeypatch=monkeypatch)
     assert code == 0, err
     assert "report.html" in out
     assert made.read_bytes() == before
     text = before.decode()
     for word in ("mala", "numpyro", "blackjax", "arviz", "python"):
         assert word in text
+
+
+def test_measuring_leaves_the_bits_of_the_run(ran, tmp_path, capsys, monkeypatch):
+    words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
+    code, _, err = call("run", *words, f"output={tmp_path / 'plain'}", capsys=capsys, monkeypatch=monkeypatch)
+    assert code == 0, err
+    with (
+        xr.open_datatree(ran[0] / "results.nc") as one,
+        xr.open_datatree(tmp_path / "plain/results.nc") as other,
+    ):
+        assert len(one["cells"].children) == 2
+        for key, cell in one["cells"].children.items():
+            assert "diagnostics" in cell.children
+            assert "diagnostics" not in other["cells"][key].children
+            xr.testing.assert_identical(
+                cell.to_dataset().drop_attrs(), other["cells"][key].to_dataset().drop_attrs()
+            )
+
+
+def test_arviz_plots_the_stored_chains(ran):
+    """As a user would: what was stored, read back, handed over as it is."""
+    matplotlib.use("Agg")
+    with xr.open_datatree(ran[0] / "results.nc") as tree:
+        (cell,) = (cell for cell in tree["cells"].children.values() if "mala" in cell.attrs["settings"])
+        stored = cell["round_12"].load()
+    assert {"posterior", "sample_stats"} <= set(stored.children)
+    for plot in (arviz.plot_trace, arviz.plot_rank, arviz.plot_ess):
+        assert len(plot(stored, backend="matplotlib").viz["figure"].item().axes) > 0
+        plt.close("all")

@@ -73,7 +73,11 @@ def target(t, fall):
     def logdensity(x):
         return -(x - MEAN) @ precision @ (x - MEAN) / 2 - fall * t
 
-    return Target(logdensity, lambda _: precision, Gaussian(precision, precision @ MEAN), exact)
+    def prior(key):
+        return jax.random.normal(key, (DIM,))
+
+    gaussian = Gaussian(precision, precision @ MEAN)
+    return Target(logdensity, lambda _: precision, gaussian, exact, prior=prior)
 
 
 @quick_jit

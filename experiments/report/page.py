@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.cells import by_panel, labels_of
 from experiments.figures import draw
-from experiments.report import figures, tables
+from experiments.report import against, figures, tables
 from experiments.report.markup import Markup, data_block, join, tag
 from experiments.report.reading import answer
 from experiments.report.rounds import rounds
@@ -21,11 +21,13 @@ from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
 HERE = Path(__file__).parent
+FIRST = 2  # sentences of a reading that are the answer; the others unfold
 CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
     "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
     "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; black bars are the theory's.",
     "sweep": "Along the setting that the study varies.",
+    "condition": "Final regret with its 95% interval against the condition number measured at the last probe round.",
     "quality": "Sampler quality against the regret gap to exact draws.",
 }
 
@@ -72,6 +74,15 @@ def page(stored: Stored, drawn: list[Path]) -> str:
             "Sampler quality",
             tables.quality_table(stored.rows, [stored.probes.get(cell.id) for cell in stored.cells]),
         ),
+        "cost": ("Work to come close to exact regret", against.cost_table(stored.table("cost"))),
+        "association": (
+            "Diagnostics against regret",
+            against.association_table(stored.table("association")),
+        ),
+        "by-round": (
+            "Regret around the probe rounds",
+            _folded(against.by_round_table(stored.table("by_round"))),
+        ),
         "figures": ("Figures", join(map(_figure, range(len(drawn)), drawn)) if drawn else None),
         "rounds": ("A round, looked into", view),
         "settings": ("Settings and versions", _settings(stored)),
@@ -115,8 +126,13 @@ def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> M
     )
     if not stored.reading:
         return numbers
-    said = join(tag("p", sentence) for sentence in stored.reading)
-    return join([said, tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)])
+    said = [tag("p", sentence) for sentence in stored.reading]
+    parts = [*said[:FIRST], tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)]
+    if len(said) > FIRST:
+        parts.insert(
+            FIRST, tag("details", tag("summary", f"{len(said) - FIRST} more sentences"), *said[FIRST:])
+        )
+    return join(parts)
 
 
 def _verdicts(stored: Stored) -> Markup | None:
@@ -133,6 +149,11 @@ def _verdicts(stored: Stored) -> Markup | None:
         for row in rows
     )
     return join([tag("p", "By rule from the numbers; each opens to them.", class_="note"), shown])
+
+
+def _folded(body: Markup | None) -> Markup | None:
+    """What is too long to be in the way."""
+    return None if body is None else tag("details", tag("summary", "Show the table"), body)
 
 
 def _list(lines: Sequence[str]) -> Markup | None:

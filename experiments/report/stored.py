@@ -208,19 +208,28 @@ def _tree(group: h5py.Group) -> xr.DataTree:
 
 def _dataset(group: h5py.Group) -> xr.Dataset:
     """The variables of a group; one that is named after its dimension is a coordinate."""
+    items = {name: item for name, item in group.items() if isinstance(item, h5py.Dataset)}
+    scales = {_address(item): name for name, item in items.items() if item.is_scale}
     return xr.Dataset(
         {
-            name: (_dimensions(name, item), item[()])
-            for name, item in group.items()
-            if isinstance(item, h5py.Dataset) and not bytes(item.attrs.get("NAME", b"")).startswith(BARE)
+            name: (_dimensions(name, item, scales), item[()])
+            for name, item in items.items()
+            if not (item.is_scale and bytes(item.attrs.get("NAME", b"")).startswith(BARE))
         }
     )
 
 
-def _dimensions(name: str, item: h5py.Dataset) -> tuple[str, ...]:
+def _dimensions(name: str, item: h5py.Dataset, scales: Mapping[int, str]) -> tuple[str, ...]:
+    """The names of a variable's dimensions, by address: to tell a name, HDF5 would search the whole file."""
     if item.is_scale:
         return (name,)
-    return tuple(scales[0].name.rpartition("/")[2] for scales in item.dims)
+    found = (dimension[0] for dimension in item.dims)
+    return tuple(scales.get(_address(scale)) or scale.name.rpartition("/")[2] for scale in found)
+
+
+def _address(item: h5py.Dataset) -> int:
+    """Where an object lies in its file."""
+    return int(h5py.h5o.get_info(item.id).addr)
 
 
 def _line(error: Exception) -> str:

@@ -123,7 +123,8 @@ def plain(value: Any) -> Field:
     return Field(shown(value), str(value) if isinstance(value, bool | str) else float(value))
 
 
-def _of(key: str) -> Callable[[Row], Field]:
+def of(key: str) -> Callable[[Row], Field]:
+    """A row's value on its own."""
     return lambda row: plain(row.get(key))
 
 
@@ -156,7 +157,7 @@ def naming(rows: Sequence[Row]) -> list[Column]:
         *(key for key in who if key != main),
         *_varied(rows, ("environment", "runs", "rounds", "seed")),
     ]
-    return [Column(key.partition(".")[2] or key, _of(key)) for key in [*keys, *settings]]
+    return [Column(key.partition(".")[2] or key, of(key)) for key in [*keys, *settings]]
 
 
 def summary_table(rows: Sequence[Row]) -> Markup:
@@ -168,7 +169,7 @@ def summary_table(rows: Sequence[Row]) -> Markup:
     columns = [
         *naming(rows),
         Column("regret", _regret),
-        *(Column(HEADINGS.get(key, key.replace("_", " ")), _of(key)) for key in rest),
+        *(Column(HEADINGS.get(key, key.replace("_", " ")), of(key)) for key in rest),
     ]
     if any("regret_gap" in row for row in rows):
         at = 1 + next((i for i, c in enumerate(columns) if c.heading == "median regret"), len(columns) - 1)
@@ -187,8 +188,8 @@ def standings_table(rows: Sequence[Row]) -> Markup | None:
     """Algorithms at textbook and tuned settings; None where none were compared."""
     if not rows:
         return None
-    columns = [Column(key, _of(key)) for key in ("algorithm", "environment", "level", "setting")]
-    columns += [Column("regret", _regret), Column("growth", _interval("growth"))]
+    columns = [Column(key, of(key)) for key in ("algorithm", "environment", "level", "setting")]
+    columns += [Column("regret", _regret), Column("growth", interval_of("growth"))]
     caption = (
         "Textbook and tuned settings. Tuned: least mean regret on other seeds than the one shown. Growth: log2 of the "
         "regret after all rounds over that after half of them; 0 when everything is learnt, 0.5 like the root of T, "
@@ -201,9 +202,9 @@ def scaling_table(rows: Sequence[Row]) -> Markup | None:
     """Exponents beside the theory's; None where none were fitted."""
     if not rows:
         return None
-    columns = [Column(key, _of(key)) for key in ("algorithm", "axis", "level")]
-    columns += [Column("exponent", _interval("exponent")), Column("theory", _of("theory"))]
-    columns += [Column("growth", _interval("growth"))]
+    columns = [Column(key, of(key)) for key in ("algorithm", "axis", "level")]
+    columns += [Column("exponent", interval_of("exponent")), Column("theory", of("theory"))]
+    columns += [Column("growth", interval_of("growth"))]
     caption = (
         "Exponents. Slopes of log regret with 95% intervals, beside those of Table 1. Growth with the rounds, at the "
         "point where it is fastest: an exponent says nothing of a rate where it is near 1."
@@ -211,7 +212,9 @@ def scaling_table(rows: Sequence[Row]) -> Markup | None:
     return table(caption, columns, rows)
 
 
-def _interval(key: str) -> Callable[[Row], Field]:
+def interval_of(key: str) -> Callable[[Row], Field]:
+    """A row's value with the ends of its interval."""
+
     def field(row: Row) -> Field:
         value, low, high = (row.get(name) for name in (key, f"{key}_low", f"{key}_high"))
         if value is None:
@@ -232,7 +235,9 @@ def quality_table(rows: Sequence[Row], probes: Sequence[Probes | None]) -> Marku
     meanings = [
         join([tag("dt", SHORT.get(key, key.replace("_", " "))), tag("dd", METRICS[key])]) for key in keys
     ]
-    caption = "Sampler quality. Medians over diagnosed runs and probe rounds."
+    caption = (
+        "Sampler quality. Medians over diagnosed runs and probe rounds; – where a notion does not apply."
+    )
     legend = tag("details", tag("summary", "What the columns mean"), tag("dl", *meanings))
     return join([table(caption, columns, chosen), legend])
 

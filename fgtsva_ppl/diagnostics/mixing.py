@@ -1,50 +1,52 @@
-"""Mixing: the chain as a chain, through ArviZ. A frozen chain must look frozen."""
+"""Mixing: the chain as a chain, by ArviZ's definitions. A frozen chain must look frozen."""
 
 from typing import NamedTuple
 
 import numpy as np
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
+from fgtsva_ppl.diagnostics import series
+
 
 class Mixing(NamedTuple):
-    """Of several chains; the worst coordinate counts."""
+    """Of several chains, (...); the worst coordinate counts."""
 
-    rhat: float
-    ess_bulk: float
-    ess_tail: float
-    mcse: float  # of the mean, in standard deviations
-    unique: float  # share of draws that differ from the one before
+    rhat: np.ndarray
+    ess_bulk: np.ndarray
+    ess_tail: np.ndarray
+    mcse: np.ndarray  # of the mean, in standard deviations
+    unique: np.ndarray  # share of draws that differ from the one before
 
 
-def unique_share(chains: np.ndarray) -> float:
-    """The share of transitions of (chains, draws, size) positions that moved."""
-    moved = np.any(chains[:, 1:] != chains[:, :-1], axis=-1)
-    return float(moved.mean())
+def unique_share(chains: np.ndarray) -> np.ndarray:
+    """The share of transitions of (..., chains, draws, size) positions that moved."""
+    moved = np.any(chains[..., 1:, :] != chains[..., :-1, :], axis=-1)
+    return np.asarray(moved.mean(axis=(-2, -1)))
 
 
 def mixing(chains: np.ndarray) -> Mixing:
-    """Diagnostics of (chains, draws, size) positions.
+    """Diagnostics of (..., chains, draws, size) positions.
 
     ArviZ reports an effective size of N for a constant chain; no chain has more effective draws than different ones,
     so the sizes are cut there, and R-hat of chains that stand still is infinite.
     """
-    unique = unique_share(chains)
-    if not np.all(np.isfinite(chains)):
-        return Mixing(np.inf, 0.0, 0.0, np.inf, unique)
-    different = chains.shape[0] + round(unique * chains.shape[0] * (chains.shape[1] - 1))
-    values = np.moveaxis(chains, -1, 0)  # size, chain, draw
-    if np.any(np.ptp(values, axis=-1) == 0):  # not std, which rounding keeps from zero
-        return Mixing(np.inf, float(chains.shape[0]), float(chains.shape[0]), np.inf, unique)
-    ess_bulk = array_stats.ess(values, method="bulk")
-    ess_tail = array_stats.ess(values, method="tail", prob=(0.05, 0.95))
-    error = array_stats.mcse(values, method="mean") / values.std(axis=(-2, -1))
-    return Mixing(
-        float(np.max(array_stats.rhat(values, method="rank"))),
-        float(min(np.min(ess_bulk), different)),
-        float(min(np.min(ess_tail), different)),
-        float(np.max(error)),
-        unique,
-    )
+    number, draws, size = chains.shape[-3:]
+    flat = chains.reshape(-1, number, draws, size)
+    unique = unique_share(flat)
+    finite = np.all(np.isfinite(flat), axis=(1, 2, 3))
+    still = np.any(np.ptp(flat, axis=2) == 0, axis=(1, 2))  # not std, which rounding keeps from zero
+    rhat, mcse = np.full((2, len(flat)), np.inf)
+    ess_bulk, ess_tail = np.tile(np.where(finite, float(number), 0.0), (2, 1))
+    sound = finite & ~still
+    if np.any(sound):
+        values = np.moveaxis(flat[sound], -1, 1)  # problem, size, chain, draw
+        different = number + np.round(unique[sound] * number * (draws - 1))
+        rhat[sound] = series.rhat(values).max(axis=1)
+        ess_bulk[sound] = np.minimum(series.ess_bulk(values).min(axis=1), different)
+        ess_tail[sound] = np.minimum(series.ess_tail(values).min(axis=1), different)
+        mcse[sound] = (series.mcse_mean(values) / values.std(axis=(-2, -1))).max(axis=1)
+    found = (rhat, ess_bulk, ess_tail, mcse, unique)
+    return Mixing(*(np.asarray(one.reshape(chains.shape[:-3])) for one in found))
 
 
 def energy_fraction(energies: np.ndarray) -> float:

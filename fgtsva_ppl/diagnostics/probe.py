@@ -15,12 +15,14 @@ from jax.sharding import Mesh
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
 from fgtsva_ppl.protocols import Environment, Round
-from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
-from samplers import NUTS, Draw, Target
+from samplers import NUTS, Draw, MarkovSampler, Sampler, SamplerState, Target
+from samplers.approximation import mode
+from samplers.whitening import frame
 
 DIAGNOSIS = 3  # stream of a run's randomness, beside those of the loop
 REFERENCE_CHAINS, REFERENCE_DRAWS = 4, 1000  # where there is no oracle
+CLIMB = 20  # steps from a draw of the prior to a mode, to start from
 
 
 class Effort(NamedTuple):
@@ -129,25 +131,28 @@ def _one(
     def trace(key: Array, begin: Any) -> Draw:
         return agent.sampler.trace(key, target, begin, effort.draws)
 
-    def moved(starts: Array) -> Any:
-        return jax.vmap(lambda start: state.sampler._replace(position=start))(starts)
+    def begin_elsewhere(key: Array) -> SamplerState:
+        return elsewhere(key, agent.sampler, state.sampler, target, prior)
 
     many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
-    reference, diverged = _reference(truth, target, latent(agent.reward, seen.actions.shape[-1]).draw, effort)
+    prior = agent.model(*seen.actions.shape).draw
+    reference, diverged = _reference(truth, target, prior, effort)
     flat = reference.reshape(-1, reference.shape[-1])
-    centre = jnp.mean(flat, axis=0)
-    starts = centre + 2 * (flat[:: flat.shape[0] // effort.superchains][: effort.superchains] - centre)
     each = effort.replicas // effort.superchains
     # from the round's own start and from the spread ones in one go: it is the same program
     own_keys, own_begin = jax.vmap(begin)(jax.random.split(as_used, effort.replicas))
+    apart, spread = jax.random.split(spread)
+    starts = jax.vmap(begin_elsewhere)(jax.random.split(apart, max(effort.superchains, effort.chains)))
     spread_keys = jax.random.split(spread, each * effort.superchains)
-    both_begin = jax.tree.map(_joined, own_begin, moved(jnp.repeat(starts, each, axis=0)))
+    repeated = jax.tree.map(lambda x: jnp.repeat(x[: effort.superchains], each, axis=0), starts)
+    both_begin = jax.tree.map(_joined, own_begin, repeated)
     both = many(sample)(jnp.concatenate([own_keys, spread_keys]), both_begin)
     replicas, nested = (
         jax.tree.map(lambda x, at=at: x[at], both)
         for at in (slice(effort.replicas), slice(effort.replicas, None))
     )
-    chains = many(trace)(jax.random.split(mixing, effort.chains), moved(starts[: effort.chains]))
+    first = jax.tree.map(lambda x: x[: effort.chains], starts)
+    chains = many(trace)(jax.random.split(mixing, effort.chains), first)
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
     return Samples(
         replicas,
@@ -161,6 +166,36 @@ def _one(
         jnp.argmax(means),
         jnp.ones(means.shape),
     )
+
+
+def elsewhere(
+    key: Array, sampler: Sampler, state: SamplerState, target: Target, prior: Callable[[Array], Array]
+) -> SamplerState:
+    """The sampler begun anew, away from where it stands, as R-hat wants it; a Markov chain keeps what it has learnt."""
+    where, how = jax.random.split(key)
+    fresh = sampler.init(how, overdispersed(where, target, prior))
+    return fresh._replace(tuning=state.tuning) if isinstance(sampler, MarkovSampler) else fresh
+
+
+def overdispersed(key: Array, target: Target, prior: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Starts with the law N(mode, 4 / curvature), for which no exact draws are needed.
+
+    The mode is climbed to from a draw of the prior, so that several keys may find several modes. Three quarters of the
+    variance are common to all starts of one key, as to the particles of a population. Without a curvature: the prior.
+    """
+    if target.precision is None:
+        return prior
+    climbing, going = jax.random.split(key)
+    foot = prior(climbing)
+    top = mode(target, foot, CLIMB)
+    where = frame(target, top, "dense")
+    middle = where.inward(top) + jnp.sqrt(3.0) * jax.random.normal(going, top.shape, top.dtype)
+
+    def start(key: Array) -> Array:
+        point = where.outward(middle + jax.random.normal(key, top.shape, top.dtype))
+        return jnp.where(jnp.all(jnp.isfinite(point)), point, foot)
+
+    return start
 
 
 def _condition(target: Target, position: Array) -> Array:

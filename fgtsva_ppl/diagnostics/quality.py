@@ -1,4 +1,6 @@
-"""All diagnostics of one round of one run, from what was drawn for it."""
+"""All diagnostics of one round of several runs, from what was drawn for it."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,41 +52,60 @@ def gate(chains: np.ndarray, diverged: int) -> str:
     return ""
 
 
-def quality(samples: Samples) -> tuple[dict[str, float], np.ndarray, np.ndarray, str]:
-    """Metrics, action probabilities, those of the reference, and why the reference was refused (empty: it was not)."""
-    arms = samples.arms.size
-    chains = np.asarray(samples.chains.position)
-    mixed = mixing(chains)
-    gradients = float(np.sum(samples.chains.gradients))
-    p = action_probabilities(np.asarray(samples.actions), arms)
-    q = action_probabilities(np.asarray(samples.reference_actions), arms)
+class Quality(NamedTuple):
+    """A round of several runs, in the eyes of all diagnostics."""
+
+    metrics: dict[str, np.ndarray]  # (runs,); NaN where a notion does not apply
+    actions: np.ndarray  # (runs, arms), how often the round's own draw picks each
+    exact: np.ndarray  # the same of the reference; NaN where it was refused
+    refused: list[str]  # why it was, by run; empty where it was not
+
+
+def quality(samples: Samples) -> Quality:
+    """What the diagnostics say of samples with a leading axis of runs."""
+    arms = samples.arms.shape[-1]
+    mixed = mixing(np.asarray(samples.chains.position))
+    gradients = np.sum(samples.chains.gradients, axis=(-2, -1), dtype=float)
+    p, q = (action_probabilities(np.asarray(x), arms) for x in (samples.actions, samples.reference_actions))
     replicas, reference = np.asarray(samples.replicas.position), np.asarray(samples.reference)
-    refused = gate(reference, int(samples.reference_diverged)) if reference.ndim == 3 else ""
-    metrics = dict.fromkeys(METRICS, np.nan)
+    runs = np.arange(len(replicas))
+    refused = [""] * len(runs)
+    if reference.ndim == 4:
+        refused = [gate(x, int(n)) for x, n in zip(reference, samples.reference_diverged, strict=True)]
+    accepted = np.array([not why for why in refused])
+    metrics = dict.fromkeys(METRICS, np.full(len(runs), np.nan))
     metrics |= {
-        "best_arm": float(p[samples.best]),
-        "nested_rhat": nested_rhat(np.asarray(samples.nested)),
+        "best_arm": p[runs, samples.best],
+        "nested_rhat": nested_rhat(np.asarray(samples.nested)[..., None, :]),
         "rhat": mixed.rhat,
         "ess_bulk": mixed.ess_bulk,
         "ess_tail": mixed.ess_tail,
         "mcse": mixed.mcse,
-        "ebfmi": energy_fraction(np.asarray(samples.chains.energy)),
-        "ess_per_gradient": mixed.ess_bulk / gradients if gradients else np.nan,
-        "acceptance": float(np.mean(samples.replicas.acceptance)),
-        "divergences": float(np.mean(samples.replicas.diverged)),
+        "ebfmi": np.array([energy_fraction(one) for one in np.asarray(samples.chains.energy)]),
+        "ess_per_gradient": mixed.ess_bulk / np.where(gradients > 0, gradients, np.nan),
+        "acceptance": np.mean(samples.replicas.acceptance, axis=-1),
+        "divergences": np.mean(samples.replicas.diverged, axis=-1),
         "unique": mixed.unique,
-        "condition": float(samples.condition),
+        "condition": np.asarray(samples.condition),
     }
-    if not refused and np.all(np.isfinite(replicas)):
-        flat = reference.reshape(-1, reference.shape[-1])
-        mean_error, covariance_error, spread = moment_errors(replicas, flat)
-        metrics |= {
-            "tv": total_variation(p, q),
-            "tv_floor": total_variation_floor(q, replicas.shape[0], flat.shape[0]),
-            "best_arm_exact": float(q[samples.best]),
-            "sliced_wasserstein": sliced_wasserstein(replicas, flat),
+    flat = reference.reshape(len(runs), -1, reference.shape[-1])
+    sound = accepted & np.all(np.isfinite(replicas), axis=(1, 2)) & np.all(np.isfinite(flat), axis=(1, 2))
+    if np.any(sound):
+        mean_error, covariance_error, spread = moment_errors(replicas[sound], flat[sound])
+        known = {
+            "tv": total_variation(p, q)[sound],
+            "tv_floor": total_variation_floor(q, replicas.shape[1], flat.shape[1])[sound],
+            "best_arm_exact": q[runs, samples.best][sound],
+            "sliced_wasserstein": sliced_wasserstein(replicas[sound], flat[sound]),
             "mean_error": mean_error,
             "covariance_error": covariance_error,
             "spread": spread,
         }
-    return metrics, p, np.full_like(q, np.nan) if refused else q, refused
+        metrics |= {name: _where(sound, found) for name, found in known.items()}
+    return Quality(metrics, p, np.where(accepted[:, None], q, np.nan), refused)
+
+
+def _where(sound: np.ndarray, found: np.ndarray) -> np.ndarray:
+    whole = np.full(sound.shape, np.nan)
+    whole[sound] = found
+    return whole
