@@ -40,8 +40,12 @@ def table(rows: Sequence[Row]) -> Table:
     """Regret and what it cost, a cell a row; columns of names that do not differ are left out."""
     named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
     named = named or ["environment", "sampler"]
-    fixed = (*NAMES, "runs", "rounds", "seed", "status")
-    extra = [key for key in rows[0] if key not in fixed and "." in key] if rows else []
+    fixed = (*NAMES, "runs", "rounds", "seed", "status", "reason")
+    extra = (
+        [key for key in rows[0] if key not in fixed and ("." in key or key in ("noise", "reward"))]
+        if rows
+        else []
+    )
     made = Table(
         caption="gap: paired difference to exact, 95% interval; s: seconds of computing", pad_edge=False
     )
