@@ -1,6 +1,7 @@
 """The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`.
 
-Exit codes: 0 done; 1 some cell failed; 2 the command asks for something that does not exist; 130 interrupted.
+Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks for something that does not exist;
+130 interrupted.
 """
 
 import sys
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from experiments.errors import StoreError
 from samplers.settings import InputError
 
 app = typer.Typer(
@@ -20,6 +22,8 @@ app = typer.Typer(
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
+
+NAMED = 10  # failed cells that are told on the terminal
 
 Words = Annotated[
     list[str] | None,
@@ -34,6 +38,10 @@ def run(
     """Run a study and write its results, table and figures.
 
     Example: fgtsva run sampler=exact,sgld,mala environment=sparse rounds=1000 runs=100 posterior.c=0.003
+
+    Exit codes: 0 done; 1 a cell failed or its sampler diverged (summary.csv and the report say why, the other cells
+    are there), or the disk is full; 2 the command asks for what does not exist; 130 interrupted. After 1 and 130 the
+    same command goes on where it stopped.
     """
     from experiments import display, runner
     from experiments.config import resolve
@@ -55,7 +63,10 @@ def run(
         shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)
     shown.print(f"Report: {outcome.folder / 'report.html'}", soft_wrap=True, markup=False)
     if outcome.failed:
-        errors.print(f"{outcome.failed} of {len(study.cells)} cells failed: see summary.csv", style="red")
+        for line in outcome.failed[:NAMED]:
+            errors.print(line, style="red", soft_wrap=True, markup=False)
+        told = f"{len(outcome.failed)} of {len(study.cells)} cells failed: see summary.csv"
+        errors.print(told, style="red", soft_wrap=True)
         raise typer.Exit(1)
 
 
@@ -90,6 +101,9 @@ def main() -> None:
     except InputError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(2)
+    except StoreError as error:
+        errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
+        sys.exit(1)
     except KeyboardInterrupt:
         errors.print("Interrupted. Finished cells are kept; the same command goes on from there.")
         sys.exit(130)

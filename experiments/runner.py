@@ -5,6 +5,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,16 +13,18 @@ import jax
 import xarray as xr
 
 from experiments import report
-from experiments.cells import Cell, labels_of
+from experiments.cells import Cell, by_panel, labels_of
 from experiments.claims import judge
 from experiments.config import Study
+from experiments.errors import DamagedError, StoreError
+from experiments.faults import DONE, Status, judged, raised
 from experiments.figures import draw
+from experiments.locks import PATIENCE
 from experiments.measure import Groups, diagnose
 from experiments.readings import read
 from experiments.relation import association_rows, by_round, cost_rows, pairs
 from experiments.scaling import lines, scaling_rows
 from experiments.store import (
-    DamagedError,
     Folder,
     default_folder,
     halfway,
@@ -35,6 +38,7 @@ from experiments.summary import Row, summarise, to_csv
 from experiments.tuning import places, standing_rows
 from experiments.verdicts import page
 from fgtsva_ppl import simulate
+from fgtsva_ppl.rewards.program import ImpossibleError
 from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
 from samplers.settings import InputError
 
@@ -58,7 +62,7 @@ class Outcome:
     rows: list[Row]
     standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
     figures: list[Path] = field(default_factory=list)
-    failed: int = 0
+    failed: list[str] = field(default_factory=list)  # a line for each cell that did
     judged: bool = False  # whether there are verdicts
 
 
@@ -66,7 +70,11 @@ def prepare(study: Study) -> Folder:
     """The study's folder. Raises InputError, with nothing written, for any cell that cannot run."""
     by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
     for cell in by_structure.values():
-        cell.check()
+        try:
+            cell.check()
+        except Exception as error:  # of a user's program, its cells will tell it, and the others run
+            if isinstance(error, InputError) and not isinstance(error, ImpossibleError):
+                raise
     folder = Folder(Path(study.output) if study.output else default_folder(study))
     folder.claim(study)
     return folder
@@ -75,15 +83,30 @@ def prepare(study: Study) -> Folder:
 def run(
     study: Study, folder: Folder, progress: Progress = _quiet, warn: Callable[[str], None] = print
 ) -> Outcome:
-    """Computes what is missing, then writes tables and figures."""
+    """Computes what is missing, then writes tables and figures.
+
+    Cells that another process is at are left to it, and read when it is done with them.
+    """
     job = Job(study, folder, progress, warn)
-    for cell in study.cells:
-        job.do(cell)
-    return finish(study, folder, job.data, job.status)
+    with folder.locks() as locks:
+        waiting = list(study.cells)
+        while waiting:
+            elsewhere = []
+            for cell in waiting:
+                if locks.take(cell.id):
+                    job.do(cell)
+                    locks.give(cell.id)
+                else:
+                    elsewhere.append(cell)
+            if len(elsewhere) == len(waiting):
+                time.sleep(PATIENCE)
+            waiting = elsewhere
+        with locks.held("results"), folder.writing():
+            return finish(study, folder, job.data, job.status)
 
 
 def finish(
-    study: Study, folder: Folder, data: Mapping[str, xr.DataTree], status: Mapping[str, str]
+    study: Study, folder: Folder, data: Mapping[str, xr.DataTree], status: Mapping[str, Status]
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
@@ -100,8 +123,15 @@ def finish(
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
     drawn = draw(figures, study.cells, data, study.layout)
-    report.write(folder.path)
-    return Outcome(folder.path, rows, others.get("standings", []), drawn, len(status), bool(verdicts))
+    report.build(folder.path)
+    labels = labels_of(study.cells)
+    failed = [
+        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])}"
+        for panel, cells in by_panel(study.cells).items()
+        for cell in cells
+        if status[cell.id] != DONE
+    ]
+    return Outcome(folder.path, rows, others.get("standings", []), drawn, failed, bool(verdicts))
 
 
 def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
@@ -127,19 +157,24 @@ class Job:
     progress: Progress
     warn: Callable[[str], None]
     data: dict[str, xr.DataTree] = field(default_factory=dict)
-    status: dict[str, str] = field(default_factory=dict)
+    status: dict[str, Status] = field(default_factory=dict)
 
     def do(self, cell: Cell) -> None:
         """Reads or computes a cell; what goes wrong inside is told in its status, and the other cells go on."""
         try:
-            self.data[cell.id] = self._rounds(cell)
+            rounds = self._rounds(cell)
+            self.status[cell.id] = judged(rounds)
+            if self.status[cell.id].word == "failed":
+                return
+            self.data[cell.id] = rounds
             for path, group in self._diagnostics(cell).items():
-                self.data[cell.id][path] = xr.DataTree(group)
-        except (InputError, MemoryError, OSError):
+                rounds[path] = xr.DataTree(group)
+        except StoreError:
             raise
         except Exception as error:  # a user's program may raise anything
-            first = (str(error).splitlines() or [""])[0][:200]
-            self.status[cell.id] = f"failed: {type(error).__name__}: {first}"
+            self.status[cell.id] = raised(error)
+            with suppress(Exception):  # or JAX would raise it once more at the end of the process
+                jax.effects_barrier()
 
     def _rounds(self, cell: Cell) -> xr.DataTree:
         probes = self.study.diagnostics.probes(cell)

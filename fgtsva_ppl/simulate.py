@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round, Timed
+from fgtsva_ppl.protocols import Agent, Answerable, Effort, Environment, Knowing, Outcome, Round, Timed
 from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
@@ -74,7 +74,7 @@ class Checkpoint(Protocol):
 
 @dataclass(frozen=True)
 class Simulation:
-    """The rounds of several runs; every array is (runs, rounds)."""
+    """The rounds of several runs; every array is (runs, rounds) unless it says otherwise."""
 
     regret: np.ndarray  # of each round, not summed
     action: np.ndarray
@@ -82,6 +82,7 @@ class Simulation:
     diverged: np.ndarray
     gradients: np.ndarray
     restored: np.ndarray
+    impossible: np.ndarray  # (runs,), whether an agent ended where its posterior has no density
     seconds: Seconds
     snapshots: tuple[Snapshot, ...] = ()
 
@@ -138,7 +139,7 @@ def simulate(
         carry = grow(agent, carry, capacity=_capacity(begin + length), lanes=lanes, mesh=mesh)
         inside = wanted[begin // length]
         slots = jnp.asarray([probe - 1 for probe in inside] + [-1] * (room - len(inside)), int)
-        carry, record, kept = play(
+        carry, record, kept, impossible = play(
             environment, agent, keys, jnp.asarray(begin), carry, slots, length=length, lanes=lanes, mesh=mesh
         )
         pieces.append(list(map(np.asarray, jax.tree.leaves(record))))
@@ -158,6 +159,7 @@ def simulate(
         effort.diverged,
         effort.gradients,
         effort.restored,
+        np.asarray(impossible)[:runs],
         clock.times(),
         tuple(snapshots),
     )
@@ -224,10 +226,10 @@ def _play(
     length: int,
     lanes: int,
     mesh: Mesh,
-) -> tuple[Carry, Record, Any]:
+) -> tuple[Carry, Record, Any, Array]:
     """Plays `length` rounds from round `begin` on; keeps the agents' states before the rounds in `probes`."""
 
-    def one(key: Array, carry: Carry) -> tuple[Carry, Record, Any]:
+    def one(key: Array, carry: Carry) -> tuple[Carry, Record, Any, Array]:
         def step(state: tuple[Carry, Any], t: Array) -> tuple[tuple[Carry, Any], Record]:
             carry, kept = state
             if probes.size:
@@ -238,7 +240,7 @@ def _play(
 
         room = jax.tree.map(lambda x: jnp.zeros((probes.size, *x.shape), x.dtype), carry.agent)
         (carry, kept), record = jax.lax.scan(step, (carry, room), begin + jnp.arange(length))
-        return carry, record, kept
+        return carry, record, kept, _impossible(environment, agent, key, carry, begin + length - 1)
 
     return for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
 
@@ -275,6 +277,14 @@ def _round(
     state = agent.update(state, seen, action, outcome.means[action] + outcome.noise)
     regret = jnp.max(outcome.means) - outcome.means[action]
     return Carry(carry.instance, state), Record(regret, action, effort)
+
+
+def _impossible(environment: Environment, agent: Agent, key: Array, carry: Carry, t: Array) -> Array:
+    """Whether the agent stands where its posterior has no density; asked after a piece, not in every round."""
+    if not isinstance(agent, Answerable):
+        return jnp.asarray(False)
+    seen, _ = reveal(environment, key, carry.instance, t)
+    return agent.impossible(carry.agent, seen)
 
 
 def state_structure(environment: Environment, agent: Agent) -> Any:
