@@ -33,7 +33,11 @@ Words = Annotated[
 
 @app.command()
 def run(
-    overrides: Words = None, quiet: Annotated[bool, typer.Option(help="Print only what failed.")] = False
+    overrides: Words = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only what failed.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the cells and an estimate of time; write nothing.")
+    ] = False,
 ) -> None:
     """Run a study and write its results, table and figures.
 
@@ -43,12 +47,16 @@ def run(
     are there), or the disk is full; 2 the command asks for what does not exist; 130 interrupted. After 1 and 130 the
     same command goes on where it stopped.
     """
-    from experiments import display, runner
+    from experiments import display, estimate, runner
     from experiments.config import resolve
     from fgtsva_ppl import configure
 
     study = resolve(overrides or [])
     configure(precision=study.precision)
+    if dry_run:
+        console.print(f"[bold]{study.title}[/]")
+        estimate.show(console, study, runner.planned(study))
+        raise typer.Exit
     folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")

@@ -67,7 +67,14 @@ class Outcome:
 
 
 def prepare(study: Study) -> Folder:
-    """The study's folder. Raises InputError, with nothing written, for any cell that cannot run."""
+    """The study's folder, claimed. Raises InputError, with nothing written, for any cell that cannot run."""
+    folder = planned(study)
+    folder.claim(study)
+    return folder
+
+
+def planned(study: Study) -> Folder:
+    """Where the study would go. Raises InputError for any cell that cannot run; writes nothing."""
     by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
     for cell in by_structure.values():
         try:
@@ -75,9 +82,7 @@ def prepare(study: Study) -> Folder:
         except Exception as error:  # of a user's program, its cells will tell it, and the others run
             if isinstance(error, InputError) and not isinstance(error, ImpossibleError):
                 raise
-    folder = Folder(Path(study.output) if study.output else default_folder(study))
-    folder.claim(study)
-    return folder
+    return Folder(Path(study.output) if study.output else default_folder(study))
 
 
 def run(

@@ -112,6 +112,10 @@ class Folder:
         path = self._file(cell, kind)
         return read_tree(path) if path.exists() else None
 
+    def holds(self, cell: Cell) -> bool:
+        """Whether a cell's rounds are stored."""
+        return self._file(cell, "").exists()
+
     def write(self, cell: Cell, tree: xr.DataTree, kind: str = "") -> None:
         """Stores a piece of a cell whole: its rounds, its `states`, its `diagnostics`."""
         tree.attrs["digest"] = digest(tree)
