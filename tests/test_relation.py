@@ -151,13 +151,14 @@ def test_readings_are_sentences_made_of_the_numbers(study, name):
 def test_blind_spots_are_cells_where_action_and_chain_disagree():
     apart, even = Interval(2.0, 1.0, 3.0), Interval(0.1, -1.0, 1.0)
     cells = [
-        readings.Seen("one mode", True, False, Interval(-2.0, -3.0, -1.0)),
-        readings.Seen("slow", False, True, even),
-        readings.Seen("unlucky", False, False, apart),
-        readings.Seen("fine", False, False, even),
+        readings.Seen("one mode", True, False, True, Interval(-2.0, -3.0, -1.0)),
+        readings.Seen("slow", False, True, True, even),
+        readings.Seen("unlucky", False, False, True, apart),
+        readings.Seen("fine", False, False, False, even),
     ]
     told = readings._blind_spots(cells)
     assert [sentence.split("(")[1].rstrip(").") for sentence in told] == [
+        "one mode",
         "one mode",
         "slow",
         "one mode",
