@@ -145,8 +145,9 @@ def _samplers(cells: Sequence[Cell], data: Data) -> list[str]:
 def _cheapest(found: Sequence[Pair]) -> list[str]:
     """The least work that comes within a tenth of the oracle's regret, environment by environment."""
     sentences = []
-    for environment in dict.fromkeys(pair.cell.flat["environment"] for pair in found):
-        costs = {name: cost for (where, name), cost in cheapest(found).items() if where == environment}
+    known = cheapest(found)
+    for environment in dict.fromkeys(where for where, _ in known):
+        costs = {name: cost for (where, name), cost in known.items() if where == environment}
         close = sorted((c.gradients, name) for name, c in costs.items() if np.isfinite(c.gradients.value))
         told = ", ".join(f"{name} ({_work(costs[name])})" for _, name in close[:4])
         sentences.append(

@@ -303,6 +303,7 @@ def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
     shown = {line.get_label(): line[0].get_xydata() for line in ax.containers}
     np.testing.assert_allclose(shown["sgld"][:, 0], [100, 1000])
     np.testing.assert_allclose(np.diff(shown["sgld"][:, 1]), 9 * ROUNDS, rtol=0.01)
+    assert list(cheapest(pairs(cells, data))) == [("sparse alpha=1.0", "sgld"), ("sparse alpha=0.1", "sgld")]
     (text,) = readings.read("stiffness", cells, data)
     assert "1e+02 (alpha=1): +50" in text
     assert "1e+03 (alpha=0.1): +500" in text
