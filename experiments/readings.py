@@ -145,8 +145,9 @@ def _samplers(cells: Sequence[Cell], data: Data) -> list[str]:
 def _cheapest(found: Sequence[Pair]) -> list[str]:
     """The least work that comes within a tenth of the oracle's regret, environment by environment."""
     sentences = []
-    for environment in dict.fromkeys(pair.cell.flat["environment"] for pair in found):
-        costs = {name: cost for (where, name), cost in cheapest(found).items() if where == environment}
+    known = cheapest(found)
+    for environment in dict.fromkeys(where for where, _ in known):
+        costs = {name: cost for (where, name), cost in known.items() if where == environment}
         close = sorted((c.gradients, name) for name, c in costs.items() if np.isfinite(c.gradients.value))
         told = ", ".join(f"{name} ({_work(costs[name])})" for _, name in close[:4])
         sentences.append(
@@ -345,6 +346,7 @@ class Seen(NamedTuple):
     label: str
     wrong: bool  # the action distribution, against exact draws
     shown: bool  # by R-hat, nested R-hat or unique draws, for which no exact draws are needed
+    accepting: bool  # acceptance above one half
     gap: Interval
 
 
@@ -359,7 +361,7 @@ def _blindness(cells: Sequence[Cell], data: Data) -> list[str]:
         label = _label(pair, "posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
         wrong = medians["tv"] > 3 * medians["tv_floor"] + 0.02
         alarms = _alarms(medians)
-        seen = Seen(label, wrong, bool(alarms), _gap(pair))
+        seen = Seen(label, wrong, bool(alarms), medians["acceptance"] > 0.5, _gap(pair))
         found.append(seen)
         effect = "less" if seen.gap.high < 0 else "more" if seen.gap.low > 0 else "no different"
         text = f"{pair.cell.flat['environment']}: {label}: actions {'wrong' if wrong else 'right'} "
@@ -392,6 +394,7 @@ def _blind_spots(found: Sequence[Seen]) -> list[str]:
     """What the cells say together."""
     kinds = {
         "wrong, and no sign of it without exact draws": [s for s in found if s.wrong and not s.shown],
+        "wrong, with an acceptance above one half": [s for s in found if s.wrong and s.accepting],
         "right, although R-hat, nested R-hat or unique draws look bad": [
             s for s in found if not s.wrong and s.shown
         ],

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.cells import Cell
+from experiments.cells import Cell, varied
 from experiments.statistics import Interval, paired_difference, paired_ratio, spearman
 from experiments.store import values
 from experiments.summary import REFERENCE, Row, final_regret
@@ -103,10 +103,13 @@ def median_of(found: np.ndarray) -> float:
 
 
 def condition(data: xr.DataTree) -> float:
-    """The median over runs of the posterior's condition number at the last probe round; NaN where it is not known."""
+    """The largest condition number that a run met at its probe rounds, median over runs; NaN where it is not known.
+
+    It is that of the sampler's own history: whoever keeps to one arm makes the posterior stiffer.
+    """
     if "diagnostics" not in data.children:
         return float("nan")
-    return median_of(values(data.children["diagnostics"], "condition")[:, -1])
+    return median_of(values(data.children["diagnostics"], "condition").max(axis=1))
 
 
 def by_round(found: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]:
@@ -154,10 +157,15 @@ class Cost(NamedTuple):
 
 
 def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str, str], Cost]:
-    """The cost of closeness by environment and sampler, over the cells of each."""
+    """The cost of closeness by what is sampled (environment, and settings of the posterior that differ) and sampler."""
+    keys = [key for key in varied([pair.cell for pair in found]) if key.startswith(("posterior", "agent."))]
     groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in found:
-        groups.setdefault((pair.cell.flat["environment"], pair.cell.flat["sampler"]), []).append(pair)
+        flat = pair.cell.flat
+        case = " ".join(
+            [flat["environment"], *(f"{key.rpartition('.')[2]}={flat[key]}" for key in keys if key in flat)]
+        )
+        groups.setdefault((case, flat["sampler"]), []).append(pair)
     costs = {}
     for key, members in groups.items():
         ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]
@@ -182,12 +190,12 @@ def _least(work: Sequence[float], ratios: Sequence[Interval], most: float) -> In
 
 
 def cost_rows(found: Sequence[Pair]) -> list[Row]:
-    """A row per environment and sampler; infinite where no cell is close."""
+    """A row per case and sampler; infinite where no cell is close."""
     return [
-        {"environment": environment, "sampler": sampler}
+        {"case": case, "sampler": sampler}
         | {name + end: getattr(interval, field)
            for name, interval in (("gradients", cost.gradients), ("seconds", cost.seconds))
            for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))}
         | {"work": cost.work}
-        for (environment, sampler), cost in cheapest(found).items()
+        for (case, sampler), cost in cheapest(found).items()
     ]  # fmt: skip

@@ -67,7 +67,11 @@ def spearman(
         return Interval(float("nan"), float("nan"), float("nan"))
     x, y, kept = (table[there.any(axis=1)] for table in (x, y, there))
     sums = np.stack([_sums(x, y, kept, labels == label) for label in range(labels.max() + 1)], axis=1)
-    return bootstrap(sums, _rank_correlation, level, resamples=2000)
+    units = len(sums)
+    # how often each unit is picked is all that sums depend on
+    times = np.random.default_rng(0).multinomial(units, np.full(units, 1 / units), size=2000)
+    resampled = (times @ sums.reshape(units, -1)).reshape(-1, *sums.shape[1:])
+    return _percentiles(float(_rank_correlation(sums.sum(axis=0))), _rank_correlation(resampled), level)
 
 
 def _sums(x: np.ndarray, y: np.ndarray, kept: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -80,7 +84,8 @@ def _sums(x: np.ndarray, y: np.ndarray, kept: np.ndarray, chosen: np.ndarray) ->
 
 
 def _rank_correlation(sums: np.ndarray) -> np.ndarray:
-    n, a, b, aa, bb, ab = np.moveaxis(sums.sum(axis=-3), -1, 0)  # each (..., strata)
+    """From the sums of all units, (..., strata, 6)."""
+    n, a, b, aa, bb, ab = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = (aa - a * a / n) * (bb - b * b / n)
         found = (ab - a * b / n) / np.sqrt(np.where(inside > 1e-9 * aa * bb, inside, np.nan))
@@ -102,7 +107,10 @@ def bootstrap(
     if rows.shape[0] < 2:
         return Interval(value, float("nan"), float("nan"))
     picks = np.random.default_rng(0).integers(rows.shape[0], size=(resamples, rows.shape[0]))
-    found = statistic(rows[picks])
+    return _percentiles(value, statistic(rows[picks]), level)
+
+
+def _percentiles(value: float, found: np.ndarray, level: float) -> Interval:
     if not np.isfinite(found).any():
         return Interval(value, float("nan"), float("nan"))
     low, high = np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2])

@@ -43,11 +43,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
             if measured:
                 _quality_line(axes[1][column], line, data, key, appearance)
         axes[0][column].set(title=title, ylabel="final regret", yscale="log")
-        for formatter in (
-            axes[0][column].yaxis.set_major_formatter,
-            axes[0][column].yaxis.set_minor_formatter,
-        ):
-            formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        _plain(axes[0][column])
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
         axes[-1][column].set(xlabel=key)
@@ -71,8 +67,15 @@ def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) ->
                 ax, [known[cell.id] for cell in line], line, data, label=name, marker="o", **look(name, names)
             )
         ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
+        _plain(ax)
         ax.legend(fontsize=8)
     return figure
+
+
+def _plain(ax: Axes) -> None:
+    """Numbers on a logarithmic axis as they are."""
+    for formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+        formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _points(

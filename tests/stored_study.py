@@ -109,7 +109,7 @@ def store_tables(path: Path) -> Path:
     who = [(environment, sampler) for environment in ("sparse", "dense") for sampler in SAMPLERS[1:]]
     ends = {"gradients": 20.0, "gradients_low": 10.0, "gradients_high": np.inf}
     ends |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf}
-    cost = [{"environment": e, "sampler": s, **ends, "work": "steps + 1"} for e, s in who]
+    cost = [{"case": e, "sampler": s, **ends, "work": "steps + 1"} for e, s in who]
     association = [
         {"diagnostic": metric, "environment": e, "scope": scope, "spearman": 0.5, "low": low, "high": 0.9}
         for metric in METRICS

@@ -151,13 +151,14 @@ def test_readings_are_sentences_made_of_the_numbers(study, name):
 def test_blind_spots_are_cells_where_action_and_chain_disagree():
     apart, even = Interval(2.0, 1.0, 3.0), Interval(0.1, -1.0, 1.0)
     cells = [
-        readings.Seen("one mode", True, False, Interval(-2.0, -3.0, -1.0)),
-        readings.Seen("slow", False, True, even),
-        readings.Seen("unlucky", False, False, apart),
-        readings.Seen("fine", False, False, even),
+        readings.Seen("one mode", True, False, True, Interval(-2.0, -3.0, -1.0)),
+        readings.Seen("slow", False, True, True, even),
+        readings.Seen("unlucky", False, False, True, apart),
+        readings.Seen("fine", False, False, False, even),
     ]
     told = readings._blind_spots(cells)
     assert [sentence.split("(")[1].rstrip(").") for sentence in told] == [
+        "one mode",
         "one mode",
         "slow",
         "one mode",
@@ -302,6 +303,7 @@ def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
     shown = {line.get_label(): line[0].get_xydata() for line in ax.containers}
     np.testing.assert_allclose(shown["sgld"][:, 0], [100, 1000])
     np.testing.assert_allclose(np.diff(shown["sgld"][:, 1]), 9 * ROUNDS, rtol=0.01)
+    assert list(cheapest(pairs(cells, data))) == [("sparse alpha=1.0", "sgld"), ("sparse alpha=0.1", "sgld")]
     (text,) = readings.read("stiffness", cells, data)
     assert "1e+02 (alpha=1): +50" in text
     assert "1e+03 (alpha=0.1): +500" in text

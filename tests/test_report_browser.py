@@ -2,7 +2,7 @@
 
 import pytest
 from browser import Page, chromium
-from stored_study import store
+from stored_study import store, store_tables
 
 from experiments.report import write
 
@@ -17,14 +17,9 @@ def browser(tmp_path_factory):
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "study"
     title = "A <b>study</b></script> with a name that is longer than a phone is wide: " + "wide" * 20
-    return write(
-        store(
-            folder,
-            failed={"sgld": "failed: " + "x" * 300},
-            samplers=("exact", "mala", "sgld", "nuts"),
-            title=title,
-        )
-    )
+    samplers = ("exact", "mala", "sgld", "nuts")
+    failed = {"sgld": "failed: " + "x" * 300}
+    return write(store_tables(store(folder, failed=failed, samplers=samplers, title=title)))
 
 
 @pytest.fixture
@@ -135,7 +130,13 @@ def test_the_page_never_scrolls_sideways_and_figures_stay_legible(browser, repor
     page = Page(browser, report, width=width)
     page.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
     assert page.run("document.documentElement.scrollWidth") <= width
-    for box in ("#results .scroll", "#figures .scroll"):
+    for box in (
+        "#results .scroll",
+        "#cost .scroll",
+        "#association .scroll",
+        "#by-round .scroll",
+        "#figures .scroll",
+    ):
         assert page.run(f"document.querySelector('{box}').getBoundingClientRect().right") <= width
     sizes = page.run(
         "[...document.querySelectorAll('#figures svg text')].map((text) => text.getBoundingClientRect().height)"

@@ -19,7 +19,7 @@ def cost_table(rows: Sequence[Row]) -> Markup | None:
         return None
     columns = [
         Column("sampler", of("sampler")),
-        Column("environment", of("environment")),
+        Column("of", of("case")),
         Column("gradients / round", interval_of("gradients")),
         Column("gradients of a draw", of("work")),
         Column("computing, s", interval_of("seconds")),

@@ -28,7 +28,8 @@ CAPTIONS = {  # of figures whose name begins so, in the order in which they are 
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
     "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; black bars are the theory's.",
     "sweep": "Along the setting that the study varies.",
-    "condition": "Final regret with its 95% interval against the condition number measured at the last probe round.",
+    "condition": "Final regret with its 95% interval against the largest condition number met at a probe round, "
+    "median over runs; whoever keeps to one arm makes its own posterior stiffer.",
     "quality": "Sampler quality against the regret gap to exact draws.",
 }
 
