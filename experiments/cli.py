@@ -1,18 +1,26 @@
-"""The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`.
+"""The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`, `fgtsva bench`.
 
 Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks for something that does not exist;
 130 interrupted.
 """
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from experiments.errors import StoreError
 from samplers.settings import InputError
+
+if TYPE_CHECKING:
+    from experiments.config import Launcher
+    from experiments.runner import Launch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,8 +59,10 @@ def run(
     from experiments.config import resolve
     from fgtsva_ppl import configure
 
+    # Of a full or shared cache; it costs compile time, nothing else.
+    warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
     study = resolve(overrides or [])
-    configure(precision=study.precision)
+    configure(precision=study.precision, devices=study.devices)
     if dry_run:
         console.print(f"[bold]{study.title}[/]")
         estimate.show(console, study, runner.planned(study))
@@ -61,10 +71,12 @@ def run(
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    with display.progress(errors if not quiet else shown, study.cells, probes) as tell:
-        outcome = runner.run(
-            study, folder, tell, warn=lambda text: errors.print(text, style="yellow", markup=False)
-        )
+    with (
+        _launched(study.launcher) as launch,
+        display.progress(errors if not quiet else shown, study.cells, probes) as tell,
+    ):
+        warn = partial(errors.print, style="yellow", markup=False)
+        outcome = runner.run(study, folder, tell, warn, launch)
     shown.print(display.standings(outcome.standings) if outcome.standings else display.table(outcome.rows))
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
     if outcome.judged:
@@ -78,6 +90,18 @@ def run(
         raise typer.Exit(1)
 
 
+@contextmanager
+def _launched(launcher: "Launcher | None") -> "Iterator[Launch | None]":
+    """How cells are computed elsewhere; None where they are computed here."""
+    if launcher is None:
+        yield None
+        return
+    from experiments.launch import cluster, distribute
+
+    with cluster(launcher) as client:
+        yield partial(distribute, client=client, launcher=launcher)
+
+
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's output folder.")]) -> None:
     """Rebuild report.html from what a run stored.
@@ -87,6 +111,31 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's o
     from experiments.report import write
 
     console.print(f"Report: {write(folder)}", soft_wrap=True, markup=False)
+
+
+@app.command()
+def bench(
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="[PART]...", help="Which; all if none is named.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: minutes become seconds.")] = False,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where bench.json goes.")] = Path("bench"),
+) -> None:
+    """Measure how fast things are, as ratios inside one run; writes bench.json.
+
+    Parts: paper, linear, oracle, nuts, general, asking, diagnosing, compiling, memory.
+
+    Example: fgtsva bench paper oracle --quick
+    """
+    from experiments.bench import PARTS, chosen, table, write
+
+    measures = []
+    for name in chosen(parts or []):
+        errors.print(f"{name} ...", style="dim")
+        measures += PARTS[name](quick)
+        write(output / "bench.json", measures, quick)
+    console.print(table(measures))
+    console.print(f"Measures: {output / 'bench.json'}", soft_wrap=True, markup=False)
 
 
 @app.command("list")

@@ -37,7 +37,7 @@ from experiments.store import (
 from experiments.summary import Row, summarise, to_csv
 from experiments.tuning import places, standing_rows
 from experiments.verdicts import page
-from fgtsva_ppl import simulate
+from fgtsva_ppl import Simulation, simulate
 from fgtsva_ppl.rewards.program import ImpossibleError
 from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
 from samplers.settings import InputError
@@ -48,6 +48,9 @@ UNFINISHED = "unfinished"
 type Progress = Callable[
     [Cell, int, int], None
 ]  # a cell, how many of its rounds are done, how many are diagnosed
+
+
+type Launch = Callable[["Job", Sequence[Cell]], Mapping[str, Status]]
 
 
 def _quiet(cell: Cell, done: int, diagnosed: int) -> None:
@@ -82,19 +85,31 @@ def planned(study: Study) -> Folder:
         except Exception as error:  # of a user's program, its cells will tell it, and the others run
             if isinstance(error, InputError) and not isinstance(error, ImpossibleError):
                 raise
+    if study.devices is not None and study.devices > len(jax.devices()):
+        raise InputError(f"devices={study.devices}: this process has {len(jax.devices())}")
     return Folder(Path(study.output) if study.output else default_folder(study))
 
 
 def run(
-    study: Study, folder: Folder, progress: Progress = _quiet, warn: Callable[[str], None] = print
+    study: Study,
+    folder: Folder,
+    progress: Progress = _quiet,
+    warn: Callable[[str], None] = print,
+    launch: Launch | None = None,
 ) -> Outcome:
     """Computes what is missing, then writes tables and figures.
 
-    Cells that another process is at are left to it, and read when it is done with them.
+    Cells that another process is at are left to it, and read when it is done with them. `launch` has cells computed
+    elsewhere and stored, and gives those that failed.
     """
     job = Job(study, folder, progress, warn)
     with folder.locks() as locks:
-        waiting = list(study.cells)
+        if launch is not None:
+            ours = [cell for cell in study.cells if locks.take(cell.id)]
+            job.status |= launch(job, ours)
+            for cell in ours:
+                locks.give(cell.id)
+        waiting = [cell for cell in study.cells if cell.id not in job.status]
         while waiting:
             elsewhere = []
             for cell in waiting:
@@ -182,11 +197,11 @@ class Job:
                 jax.effects_barrier()
 
     def _rounds(self, cell: Cell) -> xr.DataTree:
-        probes = self.study.diagnostics.probes(cell)
-        stored = self.stored(cell)
-        if stored is not None and (not probes or self._states(cell, probes)):
+        stored = self.stored_rounds(cell)
+        if stored is not None:
             self.progress(cell, cell.rounds, 0)
             return stored
+        probes = self.study.diagnostics.probes(cell)
         simulation = simulate(
             cell.environment,
             cell.agent,
@@ -195,16 +210,26 @@ class Job:
             seed=cell.seed,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
+            devices=jax.devices()[: self.study.devices],
             checkpoint=Unfinished(self, cell, probes),
         )
+        return self.keep_rounds(cell, simulation)
+
+    def stored_rounds(self, cell: Cell) -> xr.DataTree | None:
+        """A cell's rounds, if the states that are to be looked into are there as well."""
+        stored, probes = self.stored(cell), self.study.diagnostics.probes(cell)
+        return stored if stored is not None and (not probes or self.states(cell, probes)) else None
+
+    def keep_rounds(self, cell: Cell, simulation: Simulation) -> xr.DataTree:
+        """Stores what was played."""
         made = rounds_tree(cell, simulation)
-        if probes:
+        if simulation.snapshots:
             self.folder.write(cell, states_tree(simulation.snapshots), "states")
         self.folder.write(cell, made)
         self.folder.remove(cell, UNFINISHED)
         return made
 
-    def _states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:
+    def states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:
         """The states that a run kept before the rounds that are wanted; nothing if one of them is missing."""
         stored = self.stored(cell, "states")
         if stored is None:
@@ -217,22 +242,37 @@ class Job:
         probes = self.study.diagnostics.probes(cell)
         if not probes:
             return {}
-        runs = min(self.study.diagnostics.runs, cell.runs)
-        kind = f"diagnostics-{hashlib.sha256(repr((probes, runs)).encode()).hexdigest()[:8]}"
-        stored = self.stored(cell, kind)
+        stored = self.stored_diagnostics(cell)
         if stored is None:
             done = itertools.count(1)
             groups = diagnose(
                 cell,
-                self._states(cell, probes),
-                runs,
+                self.states(cell, probes),
+                self.diagnosed_runs(cell),
                 lambda: self.progress(cell, cell.rounds, next(done)),
                 self.warn,
             )
-            stored = xr.DataTree.from_dict(groups)
-            self.folder.write(cell, stored, kind)
+            stored = self.keep_diagnostics(cell, groups)
         self.progress(cell, cell.rounds, len(probes))
         return {node.path.lstrip("/"): node.to_dataset() for node in stored.subtree if node.data_vars}
+
+    def diagnosed_runs(self, cell: Cell) -> int:
+        """How many of a cell's runs are looked into."""
+        return min(self.study.diagnostics.runs, cell.runs)
+
+    def stored_diagnostics(self, cell: Cell) -> xr.DataTree | None:
+        """What was found out about a cell's sampler."""
+        return self.stored(cell, self._diagnosis(cell))
+
+    def keep_diagnostics(self, cell: Cell, groups: Groups) -> xr.DataTree:
+        """Stores what was found out."""
+        made = xr.DataTree.from_dict(groups)
+        self.folder.write(cell, made, self._diagnosis(cell))
+        return made
+
+    def _diagnosis(self, cell: Cell) -> str:
+        asked = (self.study.diagnostics.probes(cell), self.diagnosed_runs(cell))
+        return f"diagnostics-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
 
     def stored(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
         """A piece of a cell that an earlier run left whole."""
