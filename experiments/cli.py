@@ -46,6 +46,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the cells and an estimate of time; write nothing.")
     ] = False,
+    assist: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run a study and write its results, table and figures.
 
@@ -55,17 +56,25 @@ def run(
     are there), or the disk is full; 2 the command asks for what does not exist; 130 interrupted. After 1 and 130 the
     same command goes on where it stopped.
     """
-    from experiments import display, estimate, runner
+    from experiments import companions, display, estimate, runner
     from experiments.config import resolve
-    from fgtsva_ppl import configure
+    from fgtsva_ppl.runtime import configure, cores
 
     # Of a full or shared cache; it costs compile time, nothing else.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
     study = resolve(overrides or [])
-    configure(precision=study.precision, devices=study.devices)
+    there = runner.folder_of(study)
+    processes = companions.processes_for(study, estimate.estimate(study, there), cores())
+    devices = study.devices or max(1, cores() // processes)
+    configure(precision=study.precision, devices=devices)
+    if assist is not None:
+        companions.leave_with(assist)
+        runner.assist(study, there)
+        raise typer.Exit
     if dry_run:
         console.print(f"[bold]{study.title}[/]")
-        estimate.show(console, study, runner.planned(study))
+        runner.check(study)
+        estimate.show(console, study, there)
         raise typer.Exit
     folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
@@ -73,6 +82,7 @@ def run(
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
     with (
         _launched(study.launcher) as launch,
+        companions.at_work(processes - 1, overrides or [], folder, devices),
         display.progress(errors if not quiet else shown, study.cells, probes) as tell,
     ):
         warn = partial(errors.print, style="yellow", markup=False)

@@ -32,7 +32,7 @@ NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
 LAUNCHERS = ("here", "dask")
 LAUNCHER = ("launcher.address", "launcher.workers", "launcher.slice")
 # Settings of the command, one value each
-OPTIONS = ("study", "output", "precision", "bounds", "devices", "launcher", *LAUNCHER)
+OPTIONS = ("study", "output", "precision", "bounds", "devices", "processes", "launcher", *LAUNCHER)
 PATHS = ("output", "environment.path")  # one value each, taken as it stands
 MOST_CELLS = 10_000
 DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # of the command too; rounds are a list
@@ -79,7 +79,8 @@ class Study:
     diagnostics: Diagnostics
     layout: Layout
     devices: int | None = None  # None: all there are
-    launcher: Launcher | None = None  # None: this process
+    launcher: Launcher | None = None  # None: this machine
+    processes: int | None = None  # on this machine; None: as many as serve
 
 
 def study_names() -> list[str]:
@@ -144,6 +145,7 @@ def resolve(words: Sequence[str]) -> Study:
         Layout(data.get("sweep"), bounds, tuple(data.get("choices", ())), entries),
         _whole_number(options, "devices", None),
         _launcher(options),
+        _whole_number(options, "processes", None),
     )
 
 

@@ -10,16 +10,23 @@ from experiments.report.stored import Stored, read
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
-SHOWN = ("sweep", "regret", "exponents", "quality", "condition")  # the first of these that a study has is its picture
+SHOWN = (
+    "sweep",
+    "regret",
+    "exponents",
+    "quality",
+    "condition",
+)  # the first of these that a study has is its picture
 
 
 def entry(stored: Stored, picture: str, minutes: float) -> str:
     """A study as the gallery shows it: question, command, time, figure, finding."""
+    study, title, question = (stored.config[key] for key in ("study", "title", "question"))
     finding = " ".join(stored.reading[:FIRST])
     return (
-        f"### `{stored.study}`: {stored.title}\n{stored.question}\n\n"
-        f"    fgtsva run study={stored.study}    # {minutes:.0f} minutes, {len(stored.cells)} cells\n\n"
-        f"{finding}\n\n![{stored.title}]({picture})\n\n"
+        f"### `{study}`: {title}\n{question}\n\n"
+        f"    fgtsva run study={study}    # {minutes:.0f} minutes, {len(stored.cells)} cells\n\n"
+        f"{finding}\n\n![{title}]({picture})\n\n"
     )
 
 
@@ -41,12 +48,13 @@ def take_in(folder: Path) -> None:
     stored = read(folder)
     drawn = {path.stem: path for path in (folder / "figures").glob("*.png")}
     chosen = next(drawn[name] for name in SHOWN if name in drawn)
-    picture = Path("gallery") / f"{stored.study}.png"
+    study = str(stored.config["study"])
+    picture = Path("gallery") / f"{study}.png"
     (HERE / "gallery").mkdir(exist_ok=True)
     shutil.copyfile(chosen, HERE / picture)
     page = HERE / "README.md"
     text = entry(stored, picture.as_posix(), minutes_of(folder))
-    page.write_text(place(page.read_text(), stored.study, text))
+    page.write_text(place(page.read_text(), study, text))
 
 
 if __name__ == "__main__":

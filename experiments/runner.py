@@ -71,13 +71,19 @@ class Outcome:
 
 def prepare(study: Study) -> Folder:
     """The study's folder, claimed. Raises InputError, with nothing written, for any cell that cannot run."""
-    folder = planned(study)
+    check(study)
+    folder = folder_of(study)
     folder.claim(study)
     return folder
 
 
-def planned(study: Study) -> Folder:
-    """Where the study would go. Raises InputError for any cell that cannot run; writes nothing."""
+def folder_of(study: Study) -> Folder:
+    """Where the study goes."""
+    return Folder(Path(study.output) if study.output else default_folder(study))
+
+
+def check(study: Study) -> None:
+    """Raises InputError for any cell that cannot run."""
     by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
     for cell in by_structure.values():
         try:
@@ -87,7 +93,6 @@ def planned(study: Study) -> Folder:
                 raise
     if study.devices is not None and study.devices > len(jax.devices()):
         raise InputError(f"devices={study.devices}: this process has {len(jax.devices())}")
-    return Folder(Path(study.output) if study.output else default_folder(study))
 
 
 def run(
@@ -123,6 +128,16 @@ def run(
             waiting = elsewhere
         with locks.held("results"), folder.writing():
             return finish(study, folder, job.data, job.status)
+
+
+def assist(study: Study, folder: Folder) -> None:
+    """Computes cells that nobody is at, from the last to the first, for another process to read."""
+    job = Job(study, folder, _quiet, lambda _: None)
+    with folder.locks() as locks:
+        for cell in reversed(study.cells):
+            if not folder.holds(cell) and locks.take(cell.id):
+                job.do(cell)
+                locks.give(cell.id)
 
 
 def finish(
