@@ -26,7 +26,7 @@ from fgtsva_ppl.diagnostics.accuracy import (
     total_variation_floor,
 )
 from fgtsva_ppl.diagnostics.mixing import energy_fraction, mixing
-from fgtsva_ppl.diagnostics.probe import elsewhere, overdispersed
+from fgtsva_ppl.diagnostics.probe import climb, elsewhere, overdispersed
 from fgtsva_ppl.diagnostics.quality import gate
 from fgtsva_ppl.simulate import ENVIRONMENT, Snapshot, reveal, run_keys
 from samplers import SAMPLERS, SVGD, Draw, Gaussian, Target, tuning
@@ -363,7 +363,7 @@ def test_starts_have_four_times_the_variance_of_the_curvature_and_clouds_share_t
 
     def cloud(key):
         where, *each = jax.random.split(key, 3)
-        start = overdispersed(where, target, gaussian_prior)
+        start = overdispersed(where, target, gaussian_prior, climb(where, target, gaussian_prior))
         return jnp.stack([start(one) for one in each])
 
     found = np.asarray(jax.jit(jax.vmap(cloud))(jax.random.split(jax.random.key(SEED), 20_000)))
@@ -375,14 +375,15 @@ def test_starts_have_four_times_the_variance_of_the_curvature_and_clouds_share_t
 
 def test_a_chain_keeps_what_it_learnt_and_a_population_begins_anew():
     target = Target(lambda x: -(x @ x) / 2, lambda x: jnp.eye(2))
+    top = climb(jax.random.key(1), target, gaussian_prior)
     chain, learnt = MALA(adapt=True), tuning.untuned(2)._replace(targets=jnp.asarray(7))
     began = chain.init(jax.random.key(0), gaussian_prior)._replace(tuning=learnt)
-    found = elsewhere(jax.random.key(1), chain, began, target, gaussian_prior)
+    found = elsewhere(jax.random.key(1), chain, began, target, gaussian_prior, top)
     assert int(found.tuning.targets) == 7
     assert not np.allclose(found.position, began.position)
     cloud = SVGD()
     began = cloud.init(jax.random.key(0), gaussian_prior)
-    found = elsewhere(jax.random.key(1), cloud, began, target, gaussian_prior)
+    found = elsewhere(jax.random.key(1), cloud, began, target, gaussian_prior, top)
     assert not np.allclose(found.tuning, began.tuning)
 
 
@@ -414,7 +415,8 @@ def ends(sampler, key):
     apart, going = jax.random.split(key)
 
     def superchain(keys):
-        begin = elsewhere(keys[0], sampler, began, target, gaussian_prior)
+        top = climb(keys[0], target, gaussian_prior)
+        begin = elsewhere(keys[0], sampler, began, target, gaussian_prior, top)
         many = jax.random.split(keys[1], EACH)
 
         def sample(key):

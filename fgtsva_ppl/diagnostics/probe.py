@@ -4,6 +4,7 @@ Nothing here touches the run itself. What a run met in a round follows from its 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from jax.sharding import Mesh
 from fgtsva_ppl.agents import Thompson, ThompsonState
 from fgtsva_ppl.protocols import Environment, Round
 from fgtsva_ppl.simulate import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
-from samplers import NUTS, Draw, MarkovSampler, Sampler, SamplerState, Target
+from samplers import NUTS, Draw, Exact, MarkovSampler, Sampler, SamplerState, Target
 from samplers.approximation import mode
 from samplers.whitening import frame
 
@@ -81,8 +82,11 @@ def probing(
     states = jax.tree.map(lambda x: x[chosen], snapshot.states)
     keys, t = run_keys(seed, chosen), jnp.asarray(snapshot.round - 1)
     seen, means = _revealed(environment, keys, t)
-    drawn = _probe(agent, keys, states, seen, means, t, effort=effort or Effort(), mesh=mesh)
-    return lambda: jax.tree.map(lambda x: np.asarray(x)[:runs], drawn)
+    given = {"effort": effort or Effort(), "mesh": mesh}
+    anyone = replace(agent, sampler=Exact())
+    known = _known(anyone, keys, states.history, states.sampler.position, seen, means, t, **given)
+    drawn = _probe(agent, keys, states, known.climbs, seen, t, **given)
+    return lambda: jax.tree.map(lambda x: np.asarray(x)[:runs], _samples(known, drawn))
 
 
 @jax.jit
@@ -97,28 +101,124 @@ def _revealed(environment: Environment, keys: Array, t: Array) -> tuple[Round, A
     return jax.vmap(one)(keys)
 
 
+class Climb(NamedTuple):
+    """The way to a mode."""
+
+    foot: Array  # a draw from the prior
+    top: Array
+
+
+class Known(NamedTuple):
+    """What is known of a round whoever samples it."""
+
+    reference: Array
+    reference_actions: Array
+    reference_diverged: Array
+    climbs: Climb  # one for each start
+    condition: Array
+    best: Array
+    arms: Array
+
+
+class Drawn(NamedTuple):
+    """What a sampler drew."""
+
+    replicas: Draw
+    actions: Array
+    nested: Array
+    chains: Draw
+
+
+def _samples(known: Known, drawn: Drawn) -> Samples:
+    return Samples(
+        drawn.replicas,
+        drawn.actions,
+        known.reference,
+        known.reference_actions,
+        known.reference_diverged,
+        drawn.nested,
+        drawn.chains,
+        known.condition,
+        known.best,
+        known.arms,
+    )
+
+
+class _Keys(NamedTuple):
+    """A round's own randomness."""
+
+    as_used: Array
+    truth: Array
+    apart: Array
+    spread: Array
+    mixing: Array
+
+
+def _keys(key: Array, t: Array) -> _Keys:
+    own = jax.random.fold_in(jax.random.fold_in(key, DIAGNOSIS), t)
+    as_used, truth, spread, mixing = jax.random.split(own, 4)
+    apart, spread = jax.random.split(spread)
+    return _Keys(as_used, truth, apart, spread, mixing)
+
+
 @partial(jax.jit, static_argnames=("effort", "mesh"))
-def _probe(
+def _known(
     agent: Thompson,
     keys: Array,
-    states: Any,
+    histories: Any,
+    positions: Array,
     seen: Round,
     means: Array,
     t: Array,
     *,
     effort: Effort,
     mesh: Mesh,
-) -> Samples:
+) -> Known:
+    """One program for all samplers of a posterior."""
+
+    def one(key: Array, history: Any, position: Array, seen: Round, means: Array) -> Known:
+        target = agent.target(ThompsonState(history, SamplerState(position)), seen)
+        prior, own = agent.model(*seen.actions.shape).draw, _keys(key, t)
+        reference, diverged = _reference(own.truth, target, prior, effort)
+        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
+        climbs: Callable[[Array], Climb] = jax.vmap(lambda key: climb(key, target, prior))
+        return Known(
+            reference,
+            best(reference.reshape(-1, reference.shape[-1])),
+            diverged,
+            climbs(_starts(own, effort)),
+            _condition(target, position),
+            jnp.argmax(means),
+            jnp.ones(means.shape),
+        )
+
+    return for_each_run(one, keys, histories, positions, seen, means, lanes=1, mesh=mesh)
+
+
+def _starts(own: _Keys, effort: Effort) -> Array:
+    return jax.random.split(own.apart, max(effort.superchains, effort.chains))
+
+
+@partial(jax.jit, static_argnames=("effort", "mesh"))
+def _probe(
+    agent: Thompson,
+    keys: Array,
+    states: Any,
+    climbs: Climb,
+    seen: Round,
+    t: Array,
+    *,
+    effort: Effort,
+    mesh: Mesh,
+) -> Drawn:
     one = partial(_one, agent, effort, t)
-    return for_each_run(one, keys, states, seen, means, lanes=1, mesh=mesh)
+    return for_each_run(one, keys, states, climbs, seen, lanes=1, mesh=mesh)
 
 
 def _one(
-    agent: Thompson, effort: Effort, t: Array, key: Array, state: ThompsonState, seen: Round, means: Array
-) -> Samples:
-    target = agent.target(state, seen)
-    own = jax.random.fold_in(jax.random.fold_in(key, DIAGNOSIS), t)
-    as_used, truth, spread, mixing = jax.random.split(own, 4)
+    agent: Thompson, effort: Effort, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
+) -> Drawn:
+    target, own = agent.target(state, seen), _keys(key, t)
 
     def begin(key: Array) -> tuple[Array, Any]:
         return agent.begin(key, state, seen)
@@ -131,19 +231,16 @@ def _one(
     def trace(key: Array, begin: Any) -> Draw:
         return agent.sampler.trace(key, target, begin, effort.draws)
 
-    def begin_elsewhere(key: Array) -> SamplerState:
-        return elsewhere(key, agent.sampler, state.sampler, target, prior)
+    def begin_elsewhere(key: Array, climb: Climb) -> SamplerState:
+        return elsewhere(key, agent.sampler, state.sampler, target, prior, climb)
 
     many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
     prior = agent.model(*seen.actions.shape).draw
-    reference, diverged = _reference(truth, target, prior, effort)
-    flat = reference.reshape(-1, reference.shape[-1])
     each = effort.replicas // effort.superchains
     # from the round's own start and from the spread ones in one go: it is the same program
-    own_keys, own_begin = jax.vmap(begin)(jax.random.split(as_used, effort.replicas))
-    apart, spread = jax.random.split(spread)
-    starts = jax.vmap(begin_elsewhere)(jax.random.split(apart, max(effort.superchains, effort.chains)))
-    spread_keys = jax.random.split(spread, each * effort.superchains)
+    own_keys, own_begin = jax.vmap(begin)(jax.random.split(own.as_used, effort.replicas))
+    starts = jax.vmap(begin_elsewhere)(_starts(own, effort), climbs)
+    spread_keys = jax.random.split(own.spread, each * effort.superchains)
     repeated = jax.tree.map(lambda x: jnp.repeat(x[: effort.superchains], each, axis=0), starts)
     both_begin = jax.tree.map(_joined, own_begin, repeated)
     both = many(sample)(jnp.concatenate([own_keys, spread_keys]), both_begin)
@@ -152,48 +249,51 @@ def _one(
         for at in (slice(effort.replicas), slice(effort.replicas, None))
     )
     first = jax.tree.map(lambda x: x[: effort.chains], starts)
-    chains = many(trace)(jax.random.split(mixing, effort.chains), first)
+    chains = many(trace)(jax.random.split(own.mixing, effort.chains), first)
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
-    return Samples(
-        replicas,
-        best(replicas.position),
-        reference,
-        best(flat),
-        diverged,
-        nested.position.reshape(effort.superchains, each, -1),
-        chains,
-        _condition(target, state.sampler.position),
-        jnp.argmax(means),
-        jnp.ones(means.shape),
-    )
+    spread = nested.position.reshape(effort.superchains, each, -1)
+    return Drawn(replicas, best(replicas.position), spread, chains)
 
 
 def elsewhere(
-    key: Array, sampler: Sampler, state: SamplerState, target: Target, prior: Callable[[Array], Array]
+    key: Array,
+    sampler: Sampler,
+    state: SamplerState,
+    target: Target,
+    prior: Callable[[Array], Array],
+    climb: Climb,
 ) -> SamplerState:
     """The sampler begun anew, away from where it stands, as R-hat wants it; a Markov chain keeps what it has learnt."""
-    where, how = jax.random.split(key)
-    fresh = sampler.init(how, overdispersed(where, target, prior))
+    how = jax.random.split(key, 3)[2]  # the other two are the climb's and the overdispersion's
+    fresh = sampler.init(how, overdispersed(key, target, prior, climb))
     return fresh._replace(tuning=state.tuning) if isinstance(sampler, MarkovSampler) else fresh
 
 
-def overdispersed(key: Array, target: Target, prior: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def climb(key: Array, target: Target, prior: Callable[[Array], Array]) -> Climb:
+    """From a draw of the prior to a mode, so that several keys may find several modes."""
+    foot = prior(jax.random.split(key, 3)[0])
+    return Climb(foot, foot if target.precision is None else mode(target, foot, CLIMB))
+
+
+def overdispersed(
+    key: Array, target: Target, prior: Callable[[Array], Array], climb: Climb
+) -> Callable[[Array], Array]:
     """Starts with the law N(mode, 4 / curvature), for which no exact draws are needed.
 
-    The mode is climbed to from a draw of the prior, so that several keys may find several modes. Three quarters of the
-    variance are common to all starts of one key, as to the particles of a population. Without a curvature: the prior.
+    Three quarters of the variance are common to all starts of one key, as to the particles of a population. Without a
+    curvature: the prior.
     """
     if target.precision is None:
         return prior
-    climbing, going = jax.random.split(key)
-    foot = prior(climbing)
-    top = mode(target, foot, CLIMB)
-    where = frame(target, top, "dense")
-    middle = where.inward(top) + jnp.sqrt(3.0) * jax.random.normal(going, top.shape, top.dtype)
+    where = frame(target, climb.top, "dense")
+    going = jax.random.split(key, 3)[1]
+    middle = where.inward(climb.top) + jnp.sqrt(3.0) * jax.random.normal(
+        going, climb.top.shape, climb.top.dtype
+    )
 
     def start(key: Array) -> Array:
-        point = where.outward(middle + jax.random.normal(key, top.shape, top.dtype))
-        return jnp.where(jnp.all(jnp.isfinite(point)), point, foot)
+        point = where.outward(middle + jax.random.normal(key, climb.top.shape, climb.top.dtype))
+        return jnp.where(jnp.all(jnp.isfinite(point)), point, climb.foot)
 
     return start
 
