@@ -207,7 +207,7 @@ def _budget(cells: Sequence[Cell], data: Data) -> list[str]:
 def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
     """Regret gaps against the measured condition number, and whether they grow with it, run by run."""
     sentences = []
-    found = pairs(cells, data)
+    found = [pair for pair in pairs(cells, data) if "posterior.alpha" in pair.cell.flat]
     for sampler in dict.fromkeys(pair.cell.flat["sampler"] for pair in found):
         own = [pair for pair in found if pair.cell.flat["sampler"] == sampler]
         line = [(condition(pair.data), pair.cell.flat["posterior.alpha"], pair.gaps) for pair in own]
@@ -274,12 +274,16 @@ def _bonus(cells: Sequence[Cell], data: Data) -> list[str]:
     """Gains by the feel-good term, and whether they are larger with exact draws than with others, run by run."""
     lines: dict[str, dict[tuple[str, int], dict[float, np.ndarray]]] = {}
     for cell in cells:
+        if "posterior.c" not in cell.flat:
+            continue
         environment, sampler, steps = _place(cell)
         line = lines.setdefault(environment, {}).setdefault((sampler, steps), {})
         line[cell.flat["posterior.c"]] = final_regret(data[cell.id])
     verdicts, sentences = [], []
     for environment, here in lines.items():
-        gains = {who: gain(line) for who, line in here.items() if 0.0 in line and len(line) > 1}
+        gains = {
+            who: gain(line) for who, line in here.items() if len(line.get(0.0, ())) > 1 and len(line) > 1
+        }
         for who, found in gains.items():
             chosen = " and ".join(f"{c:g}" for c in dict.fromkeys(found.best))
             sentences.append(
@@ -370,7 +374,7 @@ def _blindness(cells: Sequence[Cell], data: Data) -> list[str]:
         text += f"bad: {', '.join(alarms)}" if alarms else "what needs no exact draws looks fine"
         told = [f"{SIGNS[name]} {medians[name]:.2f}" for name in SIGNS if not np.isnan(medians[name])]
         silent = [SIGNS[name] for name in SIGNS if np.isnan(medians[name])]
-        text += f" ({', '.join(told)}" + (f"; {', '.join(silent)} does not apply)" if silent else ")")
+        text += f" ({', '.join(told)}" + (f"; does not apply: {', '.join(silent)})" if silent else ")")
         sentences.append(text + ".")
     return _blind_spots(found) + sentences
 

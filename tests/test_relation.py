@@ -81,6 +81,22 @@ def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
     assert np.isnan(within(found[0], "tv").value)  # it does not vary within a cell
 
 
+def test_association_across_samplers_ranks_within_environments():
+    """Every sampler has more TV and less of a gap in the one environment: pooled, the order would be turned round."""
+    names = ",".join(LEVELS)
+    cells = resolve(
+        [f"sampler={names}", "environment=sparse,dense", f"rounds={ROUNDS}", f"runs={RUNS}"]
+    ).cells
+
+    def tree(i, cell):
+        level, dense = LEVELS[cell.flat["sampler"]], cell.flat["environment"] == "dense"
+        far = cell.flat["sampler"] != "exact"
+        return made_up(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
+
+    found = pairs(cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)})
+    assert across(found, "tv") == (1, 1, 1)
+
+
 def test_regret_around_a_round(study):
     cells, data = study
     near = around(data[cells[1].id], 20)  # rounds 18 to 22
@@ -179,7 +195,7 @@ def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told(study):
     assert len(told) == len(LEVELS) - 1
     for text in told:
         assert text.endswith(
-            "looks fine (nested R-hat 1.00, share of moves 1.00; R-hat, acceptance does not apply)."
+            "looks fine (nested R-hat 1.00, share of moves 1.00; does not apply: R-hat, acceptance)."
         )
 
 
