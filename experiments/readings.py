@@ -11,7 +11,7 @@ from experiments.cells import Cell
 from experiments.layout import Layout
 from experiments.relation import Cost, Pair, associations, cheapest, condition, median_of, pairs, within
 from experiments.scaling import Line, exponent, lines
-from experiments.statistics import Interval, mean_interval, paired_difference
+from experiments.statistics import LEAST_UNITS, Interval, mean_interval, paired_difference
 from experiments.store import values
 from experiments.summary import LOCKED, REFERENCE, final_regret, locked_share
 from experiments.tuning import LEVELS, Place, places
@@ -127,14 +127,18 @@ def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
 def _quality(found: Sequence[Pair]) -> list[str]:
     """Which diagnostics rank the samplers as regret does."""
     known = [pair for pair in found if "diagnostics" in pair.data.children]
-    if len({pair.cell.flat["sampler"] for pair in known}) < 4:
+    samplers = len({pair.cell.flat["sampler"] for pair in known})
+    if samplers < LEAST_UNITS:
         return []
     ranked = {k: v for k, v in associations(known).items() if np.isfinite(v.low) and not v.holds_zero}
     if not ranked:
         return ["No diagnostic's rank correlation with the regret gap over these cells excludes zero."]
     best = sorted(ranked.items(), key=lambda item: -abs(item[1].value))[:3]
     told = ", ".join(f"{name} (Spearman {_told(interval, 2)})" for name, interval in best)
-    return [f"Over {len(known)} cells, the diagnostics whose ranks go closest with the regret gap: {told}."]
+    return [
+        f"Over {len(known)} cells of {samplers} samplers, the diagnostics whose ranks go closest with the regret gap: "
+        f"{told}."
+    ]
 
 
 def _samplers(cells: Sequence[Cell], data: Data) -> list[str]:
