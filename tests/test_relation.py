@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from rich.console import Console
 
-from experiments import display, readings, sweeps
+from experiments import blindness, display, gains, readings, sweeps
 from experiments.config import resolve, study_names
 from experiments.relation import (
     _least,
@@ -167,12 +167,12 @@ def test_readings_are_sentences_made_of_the_numbers(study, name):
 def test_blind_spots_are_cells_where_action_and_chain_disagree():
     apart, even = Interval(2.0, 1.0, 3.0), Interval(0.1, -1.0, 1.0)
     cells = [
-        readings.Seen("one mode", True, False, True, Interval(-2.0, -3.0, -1.0)),
-        readings.Seen("slow", False, True, True, even),
-        readings.Seen("unlucky", False, False, True, apart),
-        readings.Seen("fine", False, False, False, even),
+        blindness.Seen("one mode", True, False, True, Interval(-2.0, -3.0, -1.0)),
+        blindness.Seen("slow", False, True, True, even),
+        blindness.Seen("unlucky", False, False, True, apart),
+        blindness.Seen("fine", False, False, False, even),
     ]
-    told = readings._blind_spots(cells)
+    told = blindness.blind_spots(cells)
     assert [sentence.split("(")[1].rstrip(").") for sentence in told] == [
         "one mode",
         "one mode",
@@ -180,7 +180,7 @@ def test_blind_spots_are_cells_where_action_and_chain_disagree():
         "one mode",
         "unlucky",
     ]
-    assert readings._blind_spots([cells[3]]) == []
+    assert blindness.blind_spots([cells[3]]) == []
 
 
 def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told(study):
@@ -209,11 +209,11 @@ def line(saved):
 
 
 def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
-    found = readings.gain(line(5.0))
+    found = gains.gain(line(5.0))
     assert found.best == (0.1, 0.1)
     assert found.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
     # of ten c that all do nothing the best by chance gains nothing on the other half: 5 sd of the mean
-    chance = readings.gain({0.0: LUCK} | {c: RNG.permutation(LUCK) for c in np.arange(1.0, 11)})
+    chance = gains.gain({0.0: LUCK} | {c: RNG.permutation(LUCK) for c in np.arange(1.0, 11)})
     assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * LUCK.var() / 200)
 
 
@@ -236,8 +236,8 @@ def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
     ],
 )
 def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, said):
-    gains = {("exact", 0): readings.gain(line(exact)), ("sgld", 2): readings.gain(line(sampler))}
-    (text,) = readings._whose_effect("sparse", gains)
+    found = {("exact", 0): gains.gain(line(exact)), ("sgld", 2): gains.gain(line(sampler))}
+    (text,) = gains.whose_effect("sparse", found)
     assert said in text
 
 
