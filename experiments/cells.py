@@ -20,6 +20,8 @@ from samplers.registry import Registry
 from samplers.settings import InputError, nested
 
 PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
+MOST_ROUNDS = 10**9  # of all runs of a cell together, each of which is kept
+MOST_SEED = 2**32 - 1
 OWN = "own"  # the noise that changes nothing, and that a cell does without
 
 GROUPS: dict[str, Registry[Any]] = {
@@ -65,6 +67,12 @@ class Cell:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name}={value!r} must be a whole number, at least {least}")
+        if self.seed > MOST_SEED:
+            raise InputError(f"seed={self.seed} must be a whole number, at most {MOST_SEED}")
+        if self.rounds * self.runs > MOST_ROUNDS:
+            raise InputError(
+                f"rounds={self.rounds} of runs={self.runs} are more than the {MOST_ROUNDS} that are kept at most"
+            )
 
     def check(self) -> None:
         """Raises InputError for what cannot run, before anything compiles."""

@@ -1,16 +1,26 @@
-"""The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`.
+"""The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`, `fgtsva bench`.
 
-Exit codes: 0 done; 1 some cell failed; 2 the command asks for something that does not exist; 130 interrupted.
+Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks for something that does not exist;
+130 interrupted.
 """
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from experiments.errors import StoreError
 from samplers.settings import InputError
+
+if TYPE_CHECKING:
+    from experiments.config import Launcher
+    from experiments.runner import Launch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,6 +31,8 @@ app = typer.Typer(
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
+NAMED = 10  # failed cells that are told on the terminal
+
 Words = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]...", help="Settings; a comma makes a grid: sampler=sgld,mala"),
@@ -29,34 +41,75 @@ Words = Annotated[
 
 @app.command()
 def run(
-    overrides: Words = None, quiet: Annotated[bool, typer.Option(help="Print only what failed.")] = False
+    overrides: Words = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only what failed.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the cells and an estimate of time; write nothing.")
+    ] = False,
+    assist: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Run a study and write its results, table and figures.
 
     Example: fgtsva run sampler=exact,sgld,mala environment=sparse rounds=1000 runs=100 posterior.c=0.003
-    """
-    from experiments import display, runner
-    from experiments.config import resolve
-    from fgtsva_ppl import configure
 
+    Exit codes: 0 done; 1 a cell failed or its sampler diverged (summary.csv and the report say why, the other cells
+    are there), or the disk is full; 2 the command asks for what does not exist; 130 interrupted. After 1 and 130 the
+    same command goes on where it stopped.
+    """
+    from experiments import companions, display, estimate, runner
+    from experiments.config import resolve
+    from fgtsva_ppl.runtime import configure, cores
+
+    # Of a full or shared cache; it costs compile time, nothing else.
+    warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
     study = resolve(overrides or [])
-    configure(precision=study.precision)
+    there = runner.folder_of(study)
+    processes = companions.processes_for(study, estimate.estimate(study, there), cores())
+    devices = study.devices or max(1, cores() // processes)
+    configure(precision=study.precision, devices=devices)
+    if assist is not None:
+        companions.leave_with(assist)
+        runner.assist(study, there)
+        raise typer.Exit
+    if dry_run:
+        console.print(f"[bold]{study.title}[/]")
+        runner.check(study)
+        estimate.show(console, study, there)
+        raise typer.Exit
     folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    with display.progress(errors if not quiet else shown, study.cells, probes) as tell:
-        outcome = runner.run(
-            study, folder, tell, warn=lambda text: errors.print(text, style="yellow", markup=False)
-        )
+    with (
+        _launched(study.launcher) as launch,
+        companions.at_work(processes - 1, overrides or [], folder, devices),
+        display.progress(errors if not quiet else shown, study.cells, probes) as tell,
+    ):
+        warn = partial(errors.print, style="yellow", markup=False)
+        outcome = runner.run(study, folder, tell, warn, launch)
     shown.print(display.standings(outcome.standings) if outcome.standings else display.table(outcome.rows))
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
     if outcome.judged:
         shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)
     shown.print(f"Report: {outcome.folder / 'report.html'}", soft_wrap=True, markup=False)
     if outcome.failed:
-        errors.print(f"{outcome.failed} of {len(study.cells)} cells failed: see summary.csv", style="red")
+        for line in outcome.failed[:NAMED]:
+            errors.print(line, style="red", soft_wrap=True, markup=False)
+        told = f"{len(outcome.failed)} of {len(study.cells)} cells failed: see summary.csv"
+        errors.print(told, style="red", soft_wrap=True)
         raise typer.Exit(1)
+
+
+@contextmanager
+def _launched(launcher: "Launcher | None") -> "Iterator[Launch | None]":
+    """How cells are computed elsewhere; None where they are computed here."""
+    if launcher is None:
+        yield None
+        return
+    from experiments.launch import cluster, distribute
+
+    with cluster(launcher) as client:
+        yield partial(distribute, client=client, launcher=launcher)
 
 
 @app.command()
@@ -68,6 +121,31 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's o
     from experiments.report import write
 
     console.print(f"Report: {write(folder)}", soft_wrap=True, markup=False)
+
+
+@app.command()
+def bench(
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="[PART]...", help="Which; all if none is named.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: minutes become seconds.")] = False,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where bench.json goes.")] = Path("bench"),
+) -> None:
+    """Measure how fast things are, as ratios inside one run; writes bench.json.
+
+    Parts: paper, linear, oracle, nuts, general, asking, diagnosing, compiling, memory.
+
+    Example: fgtsva bench paper oracle --quick
+    """
+    from experiments.bench import PARTS, chosen, table, write
+
+    measures = []
+    for name in chosen(parts or []):
+        errors.print(f"{name} ...", style="dim")
+        measures += PARTS[name](quick)
+        write(output / "bench.json", measures, quick)
+    console.print(table(measures))
+    console.print(f"Measures: {output / 'bench.json'}", soft_wrap=True, markup=False)
 
 
 @app.command("list")
@@ -90,6 +168,9 @@ def main() -> None:
     except InputError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(2)
+    except StoreError as error:
+        errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
+        sys.exit(1)
     except KeyboardInterrupt:
         errors.print("Interrupted. Finished cells are kept; the same command goes on from there.")
         sys.exit(130)

@@ -4,6 +4,7 @@ Hydra parses and composes; it never imports or instantiates anything. A comma ma
 """
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,8 +29,12 @@ from samplers.settings import InputError, nearest
 CONF = Path(__file__).parent / "conf"
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
 NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
-OPTIONS = ("study", "output", "precision", "bounds")  # settings of the command, one value each
+LAUNCHERS = ("here", "dask")
+LAUNCHER = ("launcher.address", "launcher.workers", "launcher.slice")
+# Settings of the command, one value each
+OPTIONS = ("study", "output", "precision", "bounds", "devices", "processes", "launcher", *LAUNCHER)
 PATHS = ("output", "environment.path")  # one value each, taken as it stands
+MOST_CELLS = 10_000
 DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # of the command too; rounds are a list
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
@@ -52,6 +57,16 @@ class Diagnostics:
 
 
 @dataclass(frozen=True)
+class Launcher:
+    """A Dask cluster, and how a study is cut for it."""
+
+    address: str | None  # None: workers on this machine
+    workers: int
+    slice: int  # runs that go to a worker together
+    devices: int | None  # of a worker
+
+
+@dataclass(frozen=True)
 class Study:
     """A question, and the cells that answer it."""
 
@@ -63,6 +78,9 @@ class Study:
     precision: str
     diagnostics: Diagnostics
     layout: Layout
+    devices: int | None = None  # None: all there are
+    launcher: Launcher | None = None  # None: this machine
+    processes: int | None = None  # on this machine; None: as many as serve
 
 
 def study_names() -> list[str]:
@@ -125,7 +143,36 @@ def resolve(words: Sequence[str]) -> Study:
         precision,
         diagnostics,
         Layout(data.get("sweep"), bounds, tuple(data.get("choices", ())), entries),
+        _whole_number(options, "devices", None),
+        _launcher(options),
+        _whole_number(options, "processes", None),
     )
+
+
+def _launcher(options: Mapping[str, Any]) -> Launcher | None:
+    name = options.get("launcher", LAUNCHERS[0])
+    if name not in LAUNCHERS:
+        raise InputError(f"launcher={name!r} is not one of: {', '.join(LAUNCHERS)}")
+    workers, width = (
+        _whole_number(options, f"launcher.{key}", n) for key, n in (("workers", 2), ("slice", 50))
+    )
+    if name == LAUNCHERS[0]:
+        unused = [key for key in LAUNCHER if key in options]
+        if unused:
+            raise InputError(f"{unused[0]} is a setting of launcher=dask")
+        return None
+    assert workers is not None
+    assert width is not None
+    address = options.get("launcher.address")
+    devices = _whole_number(options, "devices", None)
+    return Launcher(None if address is None else str(address), workers, width, devices)
+
+
+def _whole_number(options: Mapping[str, Any], key: str, usual: int | None) -> int | None:
+    value = options.get(key, usual)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InputError(f"{key}={value!r} must be a whole number, at least 1")
+    return value
 
 
 def _entries(
@@ -188,7 +235,8 @@ def _path(key: str, text: str) -> str | None:
 
 def _values(override: Override, word: str) -> list[Any]:
     try:
-        raw = list(override.sweep_iterator()) if override.is_sweep_override() else [override.value()]
+        swept = override.sweep_iterator() if override.is_sweep_override() else iter([override.value()])
+        raw = list(itertools.islice(swept, MOST_CELLS + 1))
     except (HydraException, ValueError, TypeError):
         raise InputError(f"cannot read the values of {word!r}") from None
     values = [value.text if isinstance(value, QuotedString) else value for value in raw]
@@ -250,6 +298,10 @@ def _defaults() -> dict[str, list[Any]]:
 def expand(grid: Grid) -> list[Cell]:
     """All cells of a grid, in the order in which the keys were written."""
     keys = list(grid)
+    if math.prod(map(len, grid.values())) > MOST_CELLS:
+        raise InputError(
+            f"a grid of more than {MOST_CELLS} cells: {', '.join(k for k in keys if len(grid[k]) > 1)}"
+        )
     cells: dict[str, Cell] = {}
     for values in itertools.product(*grid.values()):
         cell = _cell(dict(zip(keys, values, strict=True)))

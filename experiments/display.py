@@ -41,8 +41,12 @@ def table(rows: Sequence[Row]) -> Table:
     """Regret and what it cost, a cell a row; columns of names that do not differ are left out."""
     named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
     named = named or ["environment", "sampler"]
-    fixed = (*NAMES, "runs", "rounds", "seed", "status")
-    extra = [key for key in rows[0] if key not in fixed and "." in key] if rows else []
+    fixed = (*NAMES, "runs", "rounds", "seed", "status", "reason")
+    extra = (
+        [key for key in rows[0] if key not in fixed and ("." in key or key in ("noise", "reward"))]
+        if rows
+        else []
+    )
     made = _plain("gap: paired difference to exact, 95% interval; acc: acceptance; s: seconds of computing")
     for name in (*named, *extra):
         made.add_column(name.rpartition(".")[2], no_wrap=True)

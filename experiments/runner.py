@@ -5,6 +5,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,16 +13,18 @@ import jax
 import xarray as xr
 
 from experiments import report
-from experiments.cells import Cell, labels_of
+from experiments.cells import Cell, by_panel, labels_of
 from experiments.claims import judge
 from experiments.config import Study
+from experiments.errors import DamagedError, StoreError
+from experiments.faults import DONE, Status, judged, raised
 from experiments.figures import draw
+from experiments.locks import PATIENCE
 from experiments.measure import Groups, diagnose
 from experiments.readings import read
 from experiments.relation import association_rows, by_round, cost_rows, pairs
 from experiments.scaling import lines, scaling_rows
 from experiments.store import (
-    DamagedError,
     Folder,
     default_folder,
     halfway,
@@ -34,7 +37,8 @@ from experiments.store import (
 from experiments.summary import Row, summarise, to_csv
 from experiments.tuning import places, standing_rows
 from experiments.verdicts import page
-from fgtsva_ppl import simulate
+from fgtsva_ppl import Simulation, simulate
+from fgtsva_ppl.rewards.program import ImpossibleError
 from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
 from samplers.settings import InputError
 
@@ -44,6 +48,9 @@ UNFINISHED = "unfinished"
 type Progress = Callable[
     [Cell, int, int], None
 ]  # a cell, how many of its rounds are done, how many are diagnosed
+
+
+type Launch = Callable[["Job", Sequence[Cell]], Mapping[str, Status]]
 
 
 def _quiet(cell: Cell, done: int, diagnosed: int) -> None:
@@ -58,32 +65,83 @@ class Outcome:
     rows: list[Row]
     standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
     figures: list[Path] = field(default_factory=list)
-    failed: int = 0
+    failed: list[str] = field(default_factory=list)  # a line for each cell that did
     judged: bool = False  # whether there are verdicts
 
 
 def prepare(study: Study) -> Folder:
-    """The study's folder. Raises InputError, with nothing written, for any cell that cannot run."""
-    by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
-    for cell in by_structure.values():
-        cell.check()
-    folder = Folder(Path(study.output) if study.output else default_folder(study))
+    """The study's folder, claimed. Raises InputError, with nothing written, for any cell that cannot run."""
+    check(study)
+    folder = folder_of(study)
     folder.claim(study)
     return folder
 
 
+def folder_of(study: Study) -> Folder:
+    """Where the study goes."""
+    return Folder(Path(study.output) if study.output else default_folder(study))
+
+
+def check(study: Study) -> None:
+    """Raises InputError for any cell that cannot run."""
+    by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
+    for cell in by_structure.values():
+        try:
+            cell.check()
+        except Exception as error:  # of a user's program, its cells will tell it, and the others run
+            if isinstance(error, InputError) and not isinstance(error, ImpossibleError):
+                raise
+    if study.devices is not None and study.devices > len(jax.devices()):
+        raise InputError(f"devices={study.devices}: this process has {len(jax.devices())}")
+
+
 def run(
-    study: Study, folder: Folder, progress: Progress = _quiet, warn: Callable[[str], None] = print
+    study: Study,
+    folder: Folder,
+    progress: Progress = _quiet,
+    warn: Callable[[str], None] = print,
+    launch: Launch | None = None,
 ) -> Outcome:
-    """Computes what is missing, then writes tables and figures."""
+    """Computes what is missing, then writes tables and figures.
+
+    Cells that another process is at are left to it, and read when it is done with them. `launch` has cells computed
+    elsewhere and stored, and gives those that failed.
+    """
     job = Job(study, folder, progress, warn)
-    for cell in study.cells:
-        job.do(cell)
-    return finish(study, folder, job.data, job.status)
+    with folder.locks() as locks:
+        if launch is not None:
+            ours = [cell for cell in study.cells if locks.take(cell.id)]
+            job.status |= launch(job, ours)
+            for cell in ours:
+                locks.give(cell.id)
+        waiting = [cell for cell in study.cells if cell.id not in job.status]
+        while waiting:
+            elsewhere = []
+            for cell in waiting:
+                if locks.take(cell.id):
+                    job.do(cell)
+                    locks.give(cell.id)
+                else:
+                    elsewhere.append(cell)
+            if len(elsewhere) == len(waiting):
+                time.sleep(PATIENCE)
+            waiting = elsewhere
+        with locks.held("results"), folder.writing():
+            return finish(study, folder, job.data, job.status)
+
+
+def assist(study: Study, folder: Folder) -> None:
+    """Computes cells that nobody is at, from the last to the first, for another process to read."""
+    job = Job(study, folder, _quiet, lambda _: None)
+    with folder.locks() as locks:
+        for cell in reversed(study.cells):
+            if not folder.holds(cell) and locks.take(cell.id):
+                job.do(cell)
+                locks.give(cell.id)
 
 
 def finish(
-    study: Study, folder: Folder, data: Mapping[str, xr.DataTree], status: Mapping[str, str]
+    study: Study, folder: Folder, data: Mapping[str, xr.DataTree], status: Mapping[str, Status]
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
@@ -100,8 +158,15 @@ def finish(
     figures = folder.path / "figures"
     figures.mkdir(exist_ok=True)
     drawn = draw(figures, study.cells, data, study.layout)
-    report.write(folder.path)
-    return Outcome(folder.path, rows, others.get("standings", []), drawn, len(status), bool(verdicts))
+    report.build(folder.path)
+    labels = labels_of(study.cells)
+    failed = [
+        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])}"
+        for panel, cells in by_panel(study.cells).items()
+        for cell in cells
+        if status[cell.id] != DONE
+    ]
+    return Outcome(folder.path, rows, others.get("standings", []), drawn, failed, bool(verdicts))
 
 
 def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
@@ -127,26 +192,31 @@ class Job:
     progress: Progress
     warn: Callable[[str], None]
     data: dict[str, xr.DataTree] = field(default_factory=dict)
-    status: dict[str, str] = field(default_factory=dict)
+    status: dict[str, Status] = field(default_factory=dict)
 
     def do(self, cell: Cell) -> None:
         """Reads or computes a cell; what goes wrong inside is told in its status, and the other cells go on."""
         try:
-            self.data[cell.id] = self._rounds(cell)
+            rounds = self._rounds(cell)
+            self.status[cell.id] = judged(rounds)
+            if self.status[cell.id].word == "failed":
+                return
+            self.data[cell.id] = rounds
             for path, group in self._diagnostics(cell).items():
-                self.data[cell.id][path] = xr.DataTree(group)
-        except (InputError, MemoryError, OSError):
+                rounds[path] = xr.DataTree(group)
+        except StoreError:
             raise
         except Exception as error:  # a user's program may raise anything
-            first = (str(error).splitlines() or [""])[0][:200]
-            self.status[cell.id] = f"failed: {type(error).__name__}: {first}"
+            self.status[cell.id] = raised(error)
+            with suppress(Exception):  # or JAX would raise it once more at the end of the process
+                jax.effects_barrier()
 
     def _rounds(self, cell: Cell) -> xr.DataTree:
-        probes = self.study.diagnostics.probes(cell)
-        stored = self.stored(cell)
-        if stored is not None and (not probes or self._states(cell, probes)):
+        stored = self.stored_rounds(cell)
+        if stored is not None:
             self.progress(cell, cell.rounds, 0)
             return stored
+        probes = self.study.diagnostics.probes(cell)
         simulation = simulate(
             cell.environment,
             cell.agent,
@@ -155,16 +225,26 @@ class Job:
             seed=cell.seed,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
+            devices=jax.devices()[: self.study.devices],
             checkpoint=Unfinished(self, cell, probes),
         )
+        return self.keep_rounds(cell, simulation)
+
+    def stored_rounds(self, cell: Cell) -> xr.DataTree | None:
+        """A cell's rounds, if the states that are to be looked into are there as well."""
+        stored, probes = self.stored(cell), self.study.diagnostics.probes(cell)
+        return stored if stored is not None and (not probes or self.states(cell, probes)) else None
+
+    def keep_rounds(self, cell: Cell, simulation: Simulation) -> xr.DataTree:
+        """Stores what was played."""
         made = rounds_tree(cell, simulation)
-        if probes:
+        if simulation.snapshots:
             self.folder.write(cell, states_tree(simulation.snapshots), "states")
         self.folder.write(cell, made)
         self.folder.remove(cell, UNFINISHED)
         return made
 
-    def _states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:
+    def states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:
         """The states that a run kept before the rounds that are wanted; nothing if one of them is missing."""
         stored = self.stored(cell, "states")
         if stored is None:
@@ -177,22 +257,37 @@ class Job:
         probes = self.study.diagnostics.probes(cell)
         if not probes:
             return {}
-        runs = min(self.study.diagnostics.runs, cell.runs)
-        kind = f"diagnostics-{hashlib.sha256(repr((probes, runs)).encode()).hexdigest()[:8]}"
-        stored = self.stored(cell, kind)
+        stored = self.stored_diagnostics(cell)
         if stored is None:
             done = itertools.count(1)
             groups = diagnose(
                 cell,
-                self._states(cell, probes),
-                runs,
+                self.states(cell, probes),
+                self.diagnosed_runs(cell),
                 lambda: self.progress(cell, cell.rounds, next(done)),
                 self.warn,
             )
-            stored = xr.DataTree.from_dict(groups)
-            self.folder.write(cell, stored, kind)
+            stored = self.keep_diagnostics(cell, groups)
         self.progress(cell, cell.rounds, len(probes))
         return {node.path.lstrip("/"): node.to_dataset() for node in stored.subtree if node.data_vars}
+
+    def diagnosed_runs(self, cell: Cell) -> int:
+        """How many of a cell's runs are looked into."""
+        return min(self.study.diagnostics.runs, cell.runs)
+
+    def stored_diagnostics(self, cell: Cell) -> xr.DataTree | None:
+        """What was found out about a cell's sampler."""
+        return self.stored(cell, self._diagnosis(cell))
+
+    def keep_diagnostics(self, cell: Cell, groups: Groups) -> xr.DataTree:
+        """Stores what was found out."""
+        made = xr.DataTree.from_dict(groups)
+        self.folder.write(cell, made, self._diagnosis(cell))
+        return made
+
+    def _diagnosis(self, cell: Cell) -> str:
+        asked = (self.study.diagnostics.probes(cell), self.diagnosed_runs(cell))
+        return f"diagnostics-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
 
     def stored(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
         """A piece of a cell that an earlier run left whole."""

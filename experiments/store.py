@@ -9,23 +9,30 @@ import json
 import os
 import platform
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import h5netcdf
+import h5py
 import jax
 import numpy as np
 import xarray as xr
 from omegaconf import OmegaConf
+from xarray.backends import H5NetCDFStore
 
 from experiments.cells import Cell, code_version, versions
 from experiments.config import Study
+from experiments.errors import DamagedError, StoreError
+from experiments.locks import Locks
 from fgtsva_ppl import Simulation, __version__
 from fgtsva_ppl.runtime import Seconds
 from fgtsva_ppl.simulate import Halfway, Snapshot
 from samplers.settings import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml
+PART = ".part"  # how the names of files end that are not whole yet
 DTYPES = {
     "regret": "float64",
     "action": "int32",
@@ -34,10 +41,6 @@ DTYPES = {
     "gradients": "int32",
     "restored": "int8",
 }
-
-
-class DamagedError(Exception):
-    """A stored cell that is not what was written."""
 
 
 def default_folder(study: Study) -> Path:
@@ -73,12 +76,14 @@ class Folder:
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise InputError(f"output={self.path} is a file, not a folder; choose another output=")
-            if self.path.is_dir() and any(self.path.iterdir()):
+            # What is not whole yet may be the config of another process that came a moment earlier.
+            if self.path.is_dir() and any(path.suffix != PART for path in self.path.iterdir()):
                 self._check_ours(config, study)
-            self.cells.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_atomically(config, OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode())
+            self.cells.mkdir(exist_ok=True)
             for folder in (self.path, self.cells):
                 sweep(folder)
-            write_atomically(config, OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode())
         except OSError as error:
             raise InputError(f"cannot write to output={self.path}: {error.strerror or error}") from None
 
@@ -107,14 +112,31 @@ class Folder:
         path = self._file(cell, kind)
         return read_tree(path) if path.exists() else None
 
+    def holds(self, cell: Cell) -> bool:
+        """Whether a cell's rounds are stored."""
+        return self._file(cell, "").exists()
+
     def write(self, cell: Cell, tree: xr.DataTree, kind: str = "") -> None:
         """Stores a piece of a cell whole: its rounds, its `states`, its `diagnostics`."""
         tree.attrs["digest"] = digest(tree)
-        write_tree(self._file(cell, kind), tree)
+        with self.writing():
+            write_tree(self._file(cell, kind), tree)
 
     def remove(self, cell: Cell, kind: str) -> None:
         """Forgets a piece of a cell."""
         self._file(cell, kind).unlink(missing_ok=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Tells what goes wrong with the disk from what goes wrong with a cell."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(self.path, error) from error
+
+    def locks(self) -> Locks:
+        """Which process computes which cell."""
+        return Locks(self.cells / ".lock")
 
     def _file(self, cell: Cell, kind: str) -> Path:
         return self.cells / f"{cell.id}{'.' if kind else ''}{kind}.nc"
@@ -135,10 +157,11 @@ def _plain(settings: Any) -> list[str]:
 
 def rounds_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
     """A simulation as labelled arrays."""
-    variables = {
+    variables: dict[str, Any] = {
         name: (("run", "round"), np.asarray(getattr(simulation, name), dtype))
         for name, dtype in DTYPES.items()
     }
+    variables["impossible"] = ("run", np.asarray(simulation.impossible, "int8"))
     coords = {"run": np.arange(cell.runs), "round": 1 + np.arange(cell.rounds)}
     attrs = {
         "cell": cell.id,
@@ -230,20 +253,21 @@ def read_tree(path: Path) -> xr.DataTree:
 
 def write_tree(path: Path, tree: xr.DataTree) -> None:
     """Writes a tree as netCDF in one step."""
-    encoding = {
-        group.path: {
-            str(name): {"zlib": True, "complevel": 1}
-            for name, values in group.data_vars.items()
-            if values.size > 64
-        }
-        for group in tree.subtree
-    }
-    partial = _beside(path)
-    try:
-        tree.to_netcdf(partial, engine="h5netcdf", encoding=encoding)
-        _settle(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_atomically(path, packed(tree))
+
+
+def packed(tree: xr.DataTree) -> bytes:
+    """A tree as a netCDF file in memory: HDF5 on a disk that is full takes the whole process down."""
+    with h5py.File("tree", "w", driver="core", backing_store=False) as memory:
+        with h5netcdf.File(memory, "w") as file:
+            for node in tree.subtree:
+                data = node.to_dataset(inherit=False).drop_encoding()
+                for variable in data.variables.values():
+                    variable.encoding = {"zlib": True, "complevel": 1} if variable.size > 64 else {}
+                group = file if node.path == "/" else file.create_group(node.path)
+                data.dump_to_store(H5NetCDFStore(group, lock=False, autoclose=False))
+        memory.flush()
+        return bytes(memory.id.get_file_image())
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -258,7 +282,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def _beside(path: Path) -> Path:
     """A new file for what is not whole yet. Its name tells whose it is."""
-    suffix = f".{platform.node()}.{os.getpid()}.part"
+    suffix = f".{platform.node()}.{os.getpid()}{PART}"
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=suffix)
     os.close(handle)
     return Path(name)
@@ -266,7 +290,7 @@ def _beside(path: Path) -> Path:
 
 def sweep(folder: Path) -> None:
     """Removes what processes of this machine that are no more left unfinished."""
-    for path in folder.glob(f"*.{platform.node()}.*.part"):
+    for path in folder.glob(f"*.{platform.node()}.*{PART}"):
         owner = path.name.split(".")[-2]
         if owner.isdigit() and not _alive(int(owner)):
             path.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell, varied
+from experiments.faults import DONE, Status
 from experiments.statistics import paired_difference, standard_error
 from experiments.store import values
 
@@ -30,9 +31,11 @@ QUALITY = (
 type Row = dict[str, Any]
 
 
-def summarise(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], status: Mapping[str, str]) -> list[Row]:
+def summarise(
+    cells: Sequence[Cell], data: Mapping[str, xr.DataTree], status: Mapping[str, Status]
+) -> list[Row]:
     """The rows of a study, in the order of its cells."""
-    extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed", "reward")]
+    extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed")]
     references = {
         cell.reference_key(): data[cell.id]
         for cell in cells
@@ -46,12 +49,12 @@ def _row(
     data: xr.DataTree | None,
     references: Mapping[str, xr.DataTree],
     extra: Sequence[str],
-    status: Mapping[str, str],
+    status: Mapping[str, Status],
 ) -> Row:
     row: Row = {name: cell.flat.get(name, "") for name in NAMES}
     row |= {"runs": cell.runs, "rounds": cell.rounds, "seed": cell.seed}
     row |= {key: cell.flat.get(key, "") for key in extra}
-    row["status"] = status.get(cell.id, "done")
+    row["status"], row["reason"] = status.get(cell.id, DONE)
     if data is None:
         return row
     final = final_regret(data)

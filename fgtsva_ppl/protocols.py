@@ -95,6 +95,15 @@ class Agent(Protocol):
 
 
 @runtime_checkable
+class Answerable(Protocol):
+    """An agent that stands somewhere in a posterior, and can be asked whether that is a place at all."""
+
+    def impossible(self, state: Any, seen: Round) -> Array:
+        """Whether the log-density of where it stands, in a round's posterior, is -inf or not a number."""
+        ...
+
+
+@runtime_checkable
 class Knowing(Protocol):
     """An agent that is shown the mean rewards before it acts: a reference, never a competitor."""
 

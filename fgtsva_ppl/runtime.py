@@ -23,7 +23,7 @@ def configure(precision: str = "float64", devices: int | None = None) -> None:
     """Sets JAX up. The number of host devices is only taken before JAX is first used."""
     jax.config.update("jax_enable_x64", precision == "float64")
     with contextlib.suppress(RuntimeError):  # the backend may be running already, with the devices it has
-        jax.config.update("jax_num_cpu_devices", devices or _cores())
+        jax.config.update("jax_num_cpu_devices", devices or cores())
     folder = cache_folder() / "programs"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,8 @@ def configure(precision: str = "float64", devices: int | None = None) -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

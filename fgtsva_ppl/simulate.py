@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Effort, Environment, Knowing, Outcome, Round, Timed
+from fgtsva_ppl.protocols import Agent, Answerable, Effort, Environment, Knowing, Outcome, Round, Timed
 from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
@@ -74,14 +74,19 @@ class Checkpoint(Protocol):
 
 @dataclass(frozen=True)
 class Simulation:
-    """The rounds of several runs; every array is (runs, rounds)."""
+    """The rounds of several runs; every array is (runs, rounds) unless it says otherwise.
 
-    regret: np.ndarray  # of each round, not summed
+    Where `every` so many rounds are told together, it is (runs, rounds / every): sums over them, the mean acceptance,
+    the last action.
+    """
+
+    regret: np.ndarray  # of each round, not summed over those before
     action: np.ndarray
     acceptance: np.ndarray
     diverged: np.ndarray
     gradients: np.ndarray
     restored: np.ndarray
+    impossible: np.ndarray  # (runs,), whether an agent ended where its posterior has no density
     seconds: Seconds
     snapshots: tuple[Snapshot, ...] = ()
 
@@ -99,6 +104,7 @@ def simulate(
     runs: int = 100,
     seed: int = 0,
     first_run: int = 0,
+    every: int = 1,
     probes: Sequence[int] = (),
     devices: list[jax.Device] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -106,17 +112,20 @@ def simulate(
 ) -> Simulation:
     """Plays `runs` runs of `rounds` rounds.
 
-    `probes` are rounds, counted from 1, before which the agents' states are kept. `progress` is told the number of
-    rounds done after each piece. A `checkpoint` is asked for what an interrupted simulation with the same arguments
-    left, and this one goes on from there, to the same bits.
+    `every` so many rounds are told together, so that a long run takes no more memory than a short one. `probes` are
+    rounds, counted from 1, before which the agents' states are kept. `progress` is told the number of rounds done after
+    each piece. A `checkpoint` is asked for what an interrupted simulation with the same arguments left, and this one
+    goes on from there, to the same bits.
     """
     if rounds < 1 or runs < 1:
         raise InputError(f"rounds={rounds} and runs={runs} must be at least 1")
+    if every < 1 or rounds % every:
+        raise InputError(f"every={every} must be at least 1, and rounds={rounds} a multiple of it")
     agent = agent.for_horizon(rounds)
     mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
     lanes = 1 if agent.scalar else LANES
     keys = run_keys(seed, first_run + np.arange(_padded(runs, lanes * mesh.size)))
-    length = math.ceil(rounds / min(CHUNKS, rounds))
+    length = every * math.ceil(rounds / every / min(CHUNKS, rounds // every))
     wanted = [
         [probe for probe in sorted(set(probes)) if begin < probe <= min(begin + length, rounds)]
         for begin in range(0, rounds, length)
@@ -138,8 +147,17 @@ def simulate(
         carry = grow(agent, carry, capacity=_capacity(begin + length), lanes=lanes, mesh=mesh)
         inside = wanted[begin // length]
         slots = jnp.asarray([probe - 1 for probe in inside] + [-1] * (room - len(inside)), int)
-        carry, record, kept = play(
-            environment, agent, keys, jnp.asarray(begin), carry, slots, length=length, lanes=lanes, mesh=mesh
+        carry, record, kept, impossible = play(
+            environment,
+            agent,
+            keys,
+            jnp.asarray(begin),
+            carry,
+            slots,
+            length=length,
+            every=every,
+            lanes=lanes,
+            mesh=mesh,
         )
         pieces.append(list(map(np.asarray, jax.tree.leaves(record))))
         kind = jax.tree.structure(record)
@@ -149,7 +167,7 @@ def simulate(
         if checkpoint is not None and begin + length < rounds:
             reached = _Reached(begin + length, carry, pieces, snapshots, clock)
             checkpoint.save(reached.halfway)
-    whole: Any = jax.tree.unflatten(kind, [x[:runs, :rounds] for x in _joined(pieces)])
+    whole: Any = jax.tree.unflatten(kind, [x[:runs, : rounds // every] for x in _joined(pieces)])
     effort = whole.effort
     return Simulation(
         whole.regret,
@@ -158,6 +176,7 @@ def simulate(
         effort.diverged,
         effort.gradients,
         effort.restored,
+        np.asarray(impossible)[:runs],
         clock.times(),
         tuple(snapshots),
     )
@@ -212,7 +231,7 @@ def _grow(agent: Agent, carry: Carry, *, capacity: int, lanes: int, mesh: Mesh) 
     return for_each_run(one, carry, lanes=lanes, mesh=mesh)
 
 
-@partial(jax.jit, static_argnames=("length", "lanes", "mesh"))
+@partial(jax.jit, static_argnames=("length", "every", "lanes", "mesh"))
 def _play(
     environment: Environment,
     agent: Agent,
@@ -222,12 +241,13 @@ def _play(
     probes: Array,
     *,
     length: int,
+    every: int,
     lanes: int,
     mesh: Mesh,
-) -> tuple[Carry, Record, Any]:
+) -> tuple[Carry, Record, Any, Array]:
     """Plays `length` rounds from round `begin` on; keeps the agents' states before the rounds in `probes`."""
 
-    def one(key: Array, carry: Carry) -> tuple[Carry, Record, Any]:
+    def one(key: Array, carry: Carry) -> tuple[Carry, Record, Any, Array]:
         def step(state: tuple[Carry, Any], t: Array) -> tuple[tuple[Carry, Any], Record]:
             carry, kept = state
             if probes.size:
@@ -237,10 +257,22 @@ def _play(
             return (carry, kept), record
 
         room = jax.tree.map(lambda x: jnp.zeros((probes.size, *x.shape), x.dtype), carry.agent)
-        (carry, kept), record = jax.lax.scan(step, (carry, room), begin + jnp.arange(length))
-        return carry, record, kept
+        steps = step if every == 1 else _told_together(step, every)
+        (carry, kept), record = jax.lax.scan(steps, (carry, room), begin + jnp.arange(0, length, every))
+        return carry, record, kept, _impossible(environment, agent, key, carry, begin + length - 1)
 
     return for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
+
+
+def _told_together(step: Callable[..., Any], every: int) -> Callable[..., Any]:
+    """The same, so many rounds at a time."""
+
+    def several(state: Any, t: Array) -> tuple[Any, Record]:
+        state, (regret, action, effort) = jax.lax.scan(step, state, t + jnp.arange(every))
+        total = Effort(effort.acceptance.mean(), *(jnp.sum(count) for count in effort[1:]))
+        return state, Record(jnp.sum(regret), action[-1], total)
+
+    return several
 
 
 def for_each_run(one: Callable[..., Any], *arrays: Any, lanes: int, mesh: Mesh) -> Any:
@@ -275,6 +307,14 @@ def _round(
     state = agent.update(state, seen, action, outcome.means[action] + outcome.noise)
     regret = jnp.max(outcome.means) - outcome.means[action]
     return Carry(carry.instance, state), Record(regret, action, effort)
+
+
+def _impossible(environment: Environment, agent: Agent, key: Array, carry: Carry, t: Array) -> Array:
+    """Whether the agent stands where its posterior has no density; asked after a piece, not in every round."""
+    if not isinstance(agent, Answerable):
+        return jnp.asarray(False)
+    seen, _ = reveal(environment, key, carry.instance, t)
+    return agent.impossible(carry.agent, seen)
 
 
 def state_structure(environment: Environment, agent: Agent) -> Any:

@@ -47,4 +47,4 @@ def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), *
     regret = np.random.default_rng(seed).gamma(2.0, size=(runs, rounds)) / (1 + np.arange(rounds))
     nothing = np.zeros((runs, rounds))
     progress(rounds)
-    return Simulation(regret, nothing, nothing, nothing, nothing, nothing, Seconds(0.0, 0.0))
+    return Simulation(regret, nothing, nothing, nothing, nothing, nothing, nothing[:, 0], Seconds(0.0, 0.0))

@@ -17,6 +17,7 @@ from experiments.report.rounds import rounds
 from experiments.report.stored import Stored, read
 from experiments.store import MARK, write_atomically
 from experiments.style import COLOURS, look
+from experiments.summary import Row
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
@@ -35,13 +36,17 @@ CAPTIONS = {  # of figures whose name begins so, in the order in which they are 
 
 def write(folder: Path) -> Path:
     """Writes `report.html` into an output folder, from what is stored there. Raises InputError if it is not one."""
-    stored = read(folder)
-    path = folder / "report.html"
     try:
-        drawn = _figures(stored)
-        write_atomically(path, page(stored, drawn).encode())
+        return build(folder)
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+
+def build(folder: Path) -> Path:
+    """The same, but what the disk says is raised as it is."""
+    stored = read(folder)
+    path = folder / "report.html"
+    write_atomically(path, page(stored, _figures(stored)).encode())
     return path
 
 
@@ -163,11 +168,15 @@ def _list(lines: Sequence[str]) -> Markup | None:
 
 def _failed(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup | None:
     told = [
-        tag("li", tag("strong", f"{labels[cell.id]} on {panels[cell.id]}"), ": ", str(row.get("status")))
+        tag("li", tag("strong", f"{labels[cell.id]} on {panels[cell.id]}"), ": ", _status(row))
         for cell, row in zip(stored.cells, stored.rows, strict=True)
         if row.get("status", "done") != "done"
     ]
     return tag("ul", *told) if told else None
+
+
+def _status(row: Row) -> str:
+    return ": ".join(str(row[key]) for key in ("status", "reason") if key in row)
 
 
 def _figure(index: int, path: Path) -> Markup:

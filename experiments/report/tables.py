@@ -15,6 +15,7 @@ from fgtsva_ppl.diagnostics import METRICS
 FIXED = (*NAMES, "runs", "rounds", "seed")
 TOGETHER = (
     "status",
+    "reason",
     "final_regret_mean",
     "final_regret_se",
     "regret_gap",

@@ -109,6 +109,10 @@ class Thompson:
         effort = Effort(draw.acceptance, draw.diverged, draw.gradients, ~finite)
         return state._replace(sampler=sampler), self.best(position, seen), effort
 
+    def impossible(self, state: ThompsonState, seen: Round) -> Array:
+        """Whether the sampler's position has no density in the round's posterior."""
+        return ~jnp.isfinite(self.target(state, seen).logdensity(state.sampler.position))
+
     def draw(self, key: Array, state: ThompsonState, seen: Round) -> tuple[SamplerState, Draw]:
         """The draw of a round."""
         key, begin = self.begin(key, state, seen)

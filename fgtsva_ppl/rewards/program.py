@@ -26,6 +26,11 @@ ROWS = 3  # of features, on which a program's function is tried
 DRAWS = 256  # from a prior, which tell what it is like
 HUGE = 1e100  # no slope of a quadratic gets there
 
+
+class ImpossibleError(InputError):
+    """A program that has no density where it says that its parameters are: its own fault, not that of a setting."""
+
+
 type RewardFunction = Callable[[Array], Array]
 type Program = Callable[[], RewardFunction]
 
@@ -162,7 +167,7 @@ def _looked_at(reward: AnyReward, dim: int, arms: int) -> Latent:
     look = _look(bare)
     broken = np.sum(~np.isfinite(look.densities))
     if broken:
-        raise InputError(
+        raise ImpossibleError(
             f"reward {name}: its log-density is not finite at {broken} of {DRAWS} draws from its own prior"
         )
     prior = _gaussian(look)

@@ -1,0 +1,62 @@
+"""`fgtsva bench`: times as ratios inside one run, so that they mean the same on any machine."""
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import jax
+from rich.markup import escape
+from rich.table import Table
+
+from experiments.bench import costs, draws, paper, rounds
+from experiments.bench.clock import Measure
+from experiments.cells import code_version, versions
+from experiments.store import write_atomically
+from samplers.settings import InputError, nearest
+
+PARTS: dict[str, Callable[[bool], list[Measure]]] = {
+    "paper": paper.measure,
+    "linear": rounds.linear,
+    "oracle": draws.oracle_draws,
+    "nuts": draws.nuts,
+    "general": rounds.general,
+    "asking": costs.asking,
+    "diagnosing": costs.diagnosing,
+    "compiling": costs.compiling,
+    "memory": costs.memory,
+}
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """The parts to run; all if none is named. Raises InputError for one that does not exist."""
+    for name in names:
+        if name not in PARTS:
+            raise InputError(f"unknown part {name!r}{nearest(name, PARTS)}; valid: {', '.join(PARTS)}")
+    return list(dict.fromkeys(names)) or list(PARTS)
+
+
+def write(path: Path, measures: Sequence[Measure], quick: bool) -> None:
+    """Everything that was measured, and on what."""
+    about = {
+        "machine": {"processor": platform.processor() or platform.machine(), "devices": len(jax.devices())},
+        "versions": versions(),
+        "code": code_version(),
+        "quick": quick,
+        "measures": [measure._asdict() for measure in measures],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, (json.dumps(about, indent=1) + "\n").encode())
+
+
+def table(measures: Sequence[Measure]) -> Table:
+    """The measures, those that miss their aim marked."""
+    made = Table(pad_edge=False)
+    for name in ("part", "what"):
+        made.add_column(name, overflow="fold")
+    for name in ("value", "unit", "aim", ""):
+        made.add_column(name, justify="right" if name == "value" else "left", no_wrap=True)
+    for one in measures:
+        mark = {None: "", True: "met", False: "[red]missed[/]"}[one.met]
+        made.add_row(one.part, escape(one.what), f"{one.value:.4g}", one.unit, one.aim, mark)
+    return made

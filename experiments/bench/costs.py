@@ -1,0 +1,103 @@
+"""What a person waits for: a question to an agent, a diagnosis, a compilation; and how much memory a long run takes."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from experiments.bench.clock import Measure, at_most, once
+from experiments.config import resolve
+from experiments.measure import diagnose
+from fgtsva_ppl import FGTSVA, MALA, Linear, ThompsonAgent, simulate
+
+MANY = 1_000_000
+COMPILING = """
+import json
+from fgtsva_ppl import FGTSVA, Sparse, Thompson, simulate
+from fgtsva_ppl.simulate import _play
+agents = [Thompson(posterior=FGTSVA(c=c)) for c in (0, 1, 2, 3)]
+seconds = [simulate(Sparse(), agent, rounds=50, runs=1).seconds.compiling for agent in agents]
+print(json.dumps([seconds[0], sum(seconds[1:]), _play._cache_size()]))
+"""
+MEMORY = """
+import resource, sys
+from fgtsva_ppl import AGENTS, Sparse, simulate
+rounds = int(sys.argv[1])
+played = simulate(Sparse(), AGENTS.build("uniform", {}), rounds=rounds, runs=1, every=max(1, rounds // 1000))
+assert played.regret.shape == (1, 1000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def asking(quick: bool) -> list[Measure]:
+    """The time between a question and its answer, and between a reward and the next question."""
+    rounds, warm = 100 if quick else 500, 20
+    agent, rng = ThompsonAgent(Linear(), FGTSVA(), MALA(), horizon=rounds), np.random.default_rng(0)
+    asked, told = [], []
+    for _ in range(rounds):
+        features = rng.normal(size=(32, 5))
+        begin = time.perf_counter()
+        agent.ask(features, 0.5)
+        answered = time.perf_counter()
+        agent.tell(rng.normal())
+        asked.append(answered - begin)
+        told.append(time.perf_counter() - answered)
+    return [
+        Measure("asking", f"{what}, median", 1e3 * statistics.median(times[warm:]), "ms")
+        for what, times in (("ask (20 MALA steps, 32 arms)", asked), ("tell", told))
+    ]
+
+
+def diagnosing(quick: bool) -> list[Measure]:
+    """Looking into rounds of a MALA cell."""
+    runs, probes = (2, (50,)) if quick else (10, (10, 100, 200))
+    (cell,) = resolve(["environment=sparse", "sampler=mala", "rounds=200", f"runs={runs}"]).cells
+    played = simulate(cell.environment, cell.agent, rounds=200, runs=runs, probes=probes)
+
+    def look() -> None:
+        diagnose(cell, played.snapshots, runs, lambda: None, lambda text: None)
+
+    look()
+    each = 1e3 * once(look).seconds / (runs * len(probes))
+    return [Measure("diagnosing", "a probed round of one run", each, "ms")]
+
+
+def compiling(quick: bool) -> list[Measure]:
+    """A first process, a second one that finds its programs on disk, and three more settings in the same program."""
+    with tempfile.TemporaryDirectory() as cache:
+        cold, warm = (json.loads(_python(COMPILING, FGTSVA_CACHE=cache)) for _ in range(2))
+    return [
+        Measure("compiling", "MALA cell, nothing on disk", cold[0], "s"),
+        Measure("compiling", "the same, programs on disk", warm[0], "s"),
+        Measure("compiling", "saved by the cache", cold[0] / warm[0], "ratio"),
+        at_most("compiling", "three more values of c", warm[1], 0.0, "s"),
+        at_most("compiling", "programs for four values of c", warm[2], 1, "programs"),
+    ]
+
+
+def memory(quick: bool) -> list[Measure]:
+    """Peak memory of a long run that keeps a thousand points, against a run a tenth as long."""
+    many = MANY // 10 if quick else MANY
+    short, long = (float(_python(MEMORY, str(rounds))) / 1024 for rounds in (many // 10, many))
+    return [
+        Measure("memory", f"peak, {many // 10} rounds", short, "MB"),
+        Measure("memory", f"peak, {many} rounds", long, "MB"),
+        at_most("memory", "ten times the rounds", long / short, 1.1),
+    ]
+
+
+def _python(program: str, *words: str, **variables: str) -> str:
+    """What a fresh process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables},
+    )
+    return done.stdout.splitlines()[-1]

@@ -1,0 +1,58 @@
+"""The paper's SGLD cell against a plain NumPy loop and a plain C loop of the same algorithm."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from experiments.bench import native, plain
+from experiments.bench.clock import Measure, at_least, at_most, best
+from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, simulate
+from fgtsva_ppl.environments.linear import hypercube
+
+PART = "paper"
+DIM, STEPS, STEP, C, P = 5, 20, 0.5, 0.003, 0.1
+TURNS = 5
+FEW = 2  # runs of the NumPy loop, whose time is proportional to their number
+
+
+def settings(runs: int, rounds: int, seed: int = 0) -> dict[str, Any]:
+    """What the loops that are not ours are called with."""
+    return {"runs": runs, "rounds": rounds, "steps": STEPS, "size": STEP, "c": C, "p": P, "seed": seed}
+
+
+def arms() -> np.ndarray:
+    """All vertices of the hypercube."""
+    return np.ascontiguousarray(hypercube(DIM))
+
+
+def ours(runs: int, rounds: int, seed: int = 0) -> np.ndarray:
+    """Final regrets of all runs, by the library."""
+    agent = Thompson(posterior=FGTSVA(c=C), sampler=SGLD(steps=STEPS, step=STEP))
+    return simulate(Sparse(dim=DIM, p=P), agent, rounds=rounds, runs=runs, seed=seed).cumulative_regret[:, -1]
+
+
+def measure(quick: bool) -> list[Measure]:
+    """Times of the same cell, compilation apart."""
+    runs, rounds = (100, 100) if quick else (100, 1000)
+    few, share = settings(FEW, rounds), runs / FEW
+    works: dict[str, Callable[[], Any]] = {"ours": lambda: ours(runs, rounds)}
+    if native.library() is not None:
+        works["C"] = lambda: native.langevin(arms(), **settings(runs, rounds))
+    for work in works.values():
+        work()
+    times = best(works, TURNS)
+    loop = best({"NumPy": lambda: plain.langevin(arms(), **few)}, 1)["NumPy"]
+    told = [
+        Measure(PART, f"{name}, {runs} runs of {rounds} rounds", t.seconds, "s") for name, t in times.items()
+    ]
+    told.append(Measure(PART, f"NumPy, from {FEW} runs", loop.seconds * share, "s"))
+    if "C" in times:
+        told += [
+            at_most(PART, "ours / C, clock", times["ours"].seconds / times["C"].seconds, 2),
+            at_most(PART, "ours / C, all cores", times["ours"].cpu / times["C"].cpu, 2),
+        ]
+    else:
+        told.append(Measure(PART, "C: no compiler with OpenMP here", float("nan"), ""))
+    told.append(at_least(PART, "NumPy / ours, clock", share * loop.seconds / times["ours"].seconds, 50))
+    return told

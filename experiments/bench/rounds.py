@@ -1,0 +1,99 @@
+"""What a round costs early and late: linear rewards, whose cost should not grow, and general ones, whose cost may."""
+
+import itertools
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from experiments.bench.clock import Measure, at_most
+from fgtsva_ppl import ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson, simulate
+from fgtsva_ppl.environments.linear import LinearEnvironment
+from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
+from fgtsva_ppl.protocols import Shape
+from samplers.settings import integer, number, settings
+
+ARMS, CONTEXT = 5, 4
+NOISE = 0.5
+
+
+@settings
+class Blocks(LinearEnvironment):
+    """The literature's linear workload: a context of 4 numbers in the block of one of 5 arms, d = 20, noise 0.5."""
+
+    arms: int = integer(default=ARMS, least=1, doc="arms")
+    context: int = integer(default=CONTEXT, least=1, doc="numbers of a context")
+    scale: float = number(default=NOISE, least=0, doc="standard deviation of the noise")
+    subgaussian = False
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """A block for every arm."""
+        return self.arms * self.context
+
+    @property
+    def shape(self) -> Shape:
+        """A fresh action set in every round."""
+        return Shape(self.arms, self.dim, fixed_actions=False, linear=True)
+
+    @property
+    def noise(self) -> SteadyNoise:
+        """Constant."""
+        return ConstantNoise(self.scale)
+
+    def fixed(self, key: Array) -> None:
+        """None: every round brings its own."""
+        return
+
+    def fresh(self, key: Array) -> Array:
+        """A normal context in every arm's own block."""
+        return jnp.kron(jnp.eye(self.arms), jax.random.normal(key, (self.context,)))
+
+
+def linear(quick: bool) -> list[Measure]:
+    """Langevin steps and Hamiltonian ones at d = 20."""
+    rounds = 640 if quick else 10_000
+    posterior = TS(eta=1 / (2 * NOISE**2))
+    told = []
+    for name, sampler in (
+        ("25 Langevin steps", SGLD(steps=25)),
+        ("25 draws of 10 leapfrogs", HMC(steps=25, leapfrogs=10)),
+    ):
+        times = _per_round(Blocks(), Thompson(posterior=posterior, sampler=sampler), rounds, runs=10)
+        early, late = times[0][1], times[-1][1]
+        told += [
+            Measure("linear", f"{name}: a round of 10 runs, t <= {times[0][0]}", 1e3 * early, "ms"),
+            Measure("linear", f"{name}: a round of 10 runs, t = {rounds}", 1e3 * late, "ms"),
+            at_most("linear", f"{name}: late / early", late / early, 1.25),
+        ]
+    return told
+
+
+def general(quick: bool) -> list[Measure]:
+    """A small network, every gradient of which goes through all data."""
+    rounds = 256 if quick else 2048
+    environment = ENVIRONMENTS.build("mlp", {"dim": 5, "arms": 8})
+    agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=SGLD(steps=5))
+    times = _per_round(environment, agent, rounds, runs=4)
+    return [
+        Measure("general", f"network, 5 Langevin steps: a round of 4 runs, t = {t}", 1e3 * seconds, "ms")
+        for t, seconds in times
+        if t in {times[0][0], rounds // 4, rounds // 2, rounds}
+    ]
+
+
+def _per_round(environment: Any, agent: Thompson, rounds: int, runs: int) -> list[tuple[int, float]]:
+    """After how many rounds, and the seconds of a round in the piece before that; compilation apart."""
+    stamps: list[tuple[int, float]] = []
+
+    def stamp(done: int) -> None:
+        stamps.append((done, time.perf_counter()))
+
+    for _ in range(2):  # the second time everything is compiled
+        stamps.clear()
+        stamp(0)
+        simulate(environment, agent, rounds=rounds, runs=runs, progress=stamp)
+    pairs = itertools.pairwise(stamps[1:])  # the first piece has the start of the runs in it
+    return [(t, (now - then) / (t - before)) for (before, then), (t, now) in pairs]

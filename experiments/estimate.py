@@ -1,0 +1,81 @@
+"""What a study would do, before it does it: how many cells and programs, and roughly how long."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from rich.console import Console
+from rich.table import Table
+
+from experiments.cells import Cell
+from experiments.config import Study
+from experiments.store import Folder
+
+# Seconds on two cores of an ordinary machine, from the default study.
+COMPILING = 6.0  # a program
+PROBING = 12.0  # a program that looks into rounds
+PROBE = 0.15  # a round that is looked into
+ROUND = 1.0e-5  # a decision with 160 numbers in its action set, apart from gradients
+GRADIENT = 5.0e-7  # of such a round's posterior
+WRITING = 0.5  # a cell's files and its share of figures
+USUAL = 160.0  # numbers in an action set: 32 arms, 5 dimensions
+SPENDERS = ("steps", "leapfrogs", "integration_steps", "particles")  # gradients multiply along these settings
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a study would do."""
+
+    cells: int
+    stored: int
+    programs: int
+    decisions: int
+    seconds: float
+
+
+def estimate(study: Study, folder: Folder) -> Estimate:
+    """Counts exactly, and guesses the time."""
+    todo = [cell for cell in study.cells if not folder.holds(cell)]
+    programs = {_program(cell): cell for cell in todo}
+    seconds = sum(_playing(cell) + WRITING for cell in todo)
+    seconds += PROBE * sum(len(study.diagnostics.probes(cell)) for cell in todo)
+    seconds += sum(COMPILING + PROBING * bool(study.diagnostics.probes(cell)) for cell in programs.values())
+    decisions = sum(cell.rounds * cell.runs for cell in todo)
+    return Estimate(len(study.cells), len(study.cells) - len(todo), len(programs), decisions, seconds)
+
+
+def _program(cell: Cell) -> Any:
+    """Cells with the same one share a compiled program."""
+    return jax.tree.structure((cell.environment, cell.agent)), cell.rounds
+
+
+def _playing(cell: Cell) -> float:
+    shape, sampler = cell.environment.shape, getattr(cell.agent, "sampler", None)
+    spent = math.prod(int(getattr(sampler, name, 1)) for name in SPENDERS) if sampler is not None else 0
+    size = max(1.0, shape.arms * shape.dim / USUAL)
+    return cell.rounds * cell.runs * size * (ROUND + GRADIENT * spent)
+
+
+def told(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds < 90:
+        return f"{max(1, round(seconds / 10)) * 10} seconds"
+    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def show(console: Console, study: Study, folder: Folder) -> None:
+    """What the cells of a study differ in, their number, and how long they would take."""
+    made = Table(box=None, pad_edge=False, show_header=False)
+    for key in dict.fromkeys(key for cell in study.cells for key in cell.flat):
+        values = list(dict.fromkeys(str(cell.flat[key]) for cell in study.cells if key in cell.flat))
+        if len(values) > 1:
+            made.add_row(key, ", ".join(values))
+    console.print(made)
+    found = estimate(study, folder)
+    rest = f", {found.stored} of them stored already" if found.stored else ""
+    console.print(
+        f"{found.cells} cells{rest}; {found.programs} programs to compile, {found.decisions:,} decisions"
+    )
+    console.print(f"Roughly {told(found.seconds)} on two cores, if nothing was compiled before")
+    console.print(f"Output: {folder.path}", soft_wrap=True, markup=False)

@@ -1,0 +1,62 @@
+"""The gallery in `experiments/README.md`: `python -m experiments.gallery FOLDER ...` takes in what studies wrote."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from experiments.report.page import FIRST
+from experiments.report.stored import Stored, read
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
+SHOWN = (
+    "sweep",
+    "regret",
+    "exponents",
+    "quality",
+    "condition",
+)  # the first of these that a study has is its picture
+
+
+def entry(stored: Stored, picture: str, minutes: float) -> str:
+    """A study as the gallery shows it: question, command, time, figure, finding."""
+    study, title, question = (stored.config[key] for key in ("study", "title", "question"))
+    finding = " ".join(stored.reading[:FIRST])
+    return (
+        f"### `{study}`: {title}\n{question}\n\n"
+        f"    fgtsva run study={study}    # {minutes:.0f} minutes, {len(stored.cells)} cells\n\n"
+        f"{finding}\n\n![{title}]({picture})\n\n"
+    )
+
+
+def minutes_of(folder: Path) -> float:
+    """From the claim of a folder to its results: the time of a study that was not interrupted."""
+    return ((folder / "results.nc").stat().st_mtime - (folder / "config.yaml").stat().st_mtime) / 60
+
+
+def place(page: str, study: str, text: str) -> str:
+    """The page with a study's entry in its place, the others as they were."""
+    before, inside, after = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", page)[::2]
+    entries = {found[1]: found[0] for found in re.findall(r"(### `(\w+)`.*?(?=### `|\Z))", inside, re.DOTALL)}
+    entries[study] = text
+    return f"{before}{BEGIN}\n{''.join(entries[name] for name in sorted(entries)).strip()}\n{END}{after}"
+
+
+def take_in(folder: Path) -> None:
+    """Copies a study's picture beside the page, and writes its entry."""
+    stored = read(folder)
+    drawn = {path.stem: path for path in (folder / "figures").glob("*.png")}
+    chosen = next(drawn[name] for name in SHOWN if name in drawn)
+    study = str(stored.config["study"])
+    picture = Path("gallery") / f"{study}.png"
+    (HERE / "gallery").mkdir(exist_ok=True)
+    shutil.copyfile(chosen, HERE / picture)
+    page = HERE / "README.md"
+    text = entry(stored, picture.as_posix(), minutes_of(folder))
+    page.write_text(place(page.read_text(), study, text))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        take_in(Path(name))

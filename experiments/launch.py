@@ -1,0 +1,152 @@
+"""A study on a Dask cluster: slices of cells' runs go to the workers, whole cells come back into the folder.
+
+A run depends on its seed and number alone, so slices that are put together are the cell to the bit. Workers know parts
+by name: what a study uses must be installed where they run.
+"""
+
+import dataclasses
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from experiments.cells import Cell
+from experiments.config import Launcher
+from experiments.faults import Status, raised
+from experiments.measure import Groups, diagnose
+from experiments.runner import Job
+from fgtsva_ppl import Simulation, configure, simulate
+from fgtsva_ppl.runtime import Seconds
+from fgtsva_ppl.simulate import Snapshot
+from samplers.settings import InputError
+
+RETRIES = (
+    2  # of a piece that raises; one whose worker dies is begun again by the cluster, three times at most
+)
+PATIENCE = 10.0  # seconds for a scheduler to answer
+
+
+@contextmanager
+def cluster(launcher: Launcher) -> Iterator[Any]:
+    """A client of the cluster that is asked for; of one on this machine if no address is given."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise InputError("launcher=dask needs more packages: pip install 'fgtsva[distributed]'") from None
+    if launcher.address is None:
+        # No memory limit: a worker that is stopped for its memory is begun again until the cell counts as failed.
+        with (
+            LocalCluster(
+                n_workers=launcher.workers,
+                threads_per_worker=1,
+                memory_limit=0,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            ) as local,
+            Client(local) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(launcher.address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:  # a timeout is an OSError
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"launcher.address={launcher.address} does not answer: {first}") from None
+    with client:
+        yield client
+
+
+def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher) -> dict[str, Status]:
+    """Has what is missing computed and stored; gives the cells that failed, however often they were tried."""
+    from distributed import as_completed
+
+    failed: dict[str, Status] = {}
+    slices: dict[str, dict[int, Any]] = {}  # of a cell, the first run of each -> what came back
+    under_way = as_completed(with_results=False, raise_errors=False)
+    about: dict[str, tuple[Cell, int | None]] = {}  # by the future's key; no first run: a diagnosis
+
+    def send(cell: Cell, first: int | None, work: Any, *arguments: Any) -> None:
+        plain = dataclasses.replace(cell)  # without what it has worked out for itself
+        future = client.submit(work, plain, *arguments, devices=launcher.devices, retries=RETRIES, pure=False)
+        about[future.key] = (cell, first)
+        under_way.add(future)
+
+    def look(cell: Cell) -> None:
+        probes = job.study.diagnostics.probes(cell)
+        if probes and job.stored_diagnostics(cell) is None:
+            send(cell, None, looked_into, job.states(cell, probes), job.diagnosed_runs(cell))
+
+    for cell in cells:
+        if job.stored_rounds(cell) is not None:
+            look(cell)
+            continue
+        slices[cell.id] = dict.fromkeys(range(0, cell.runs, launcher.slice))
+        for begin in slices[cell.id]:
+            runs = min(launcher.slice, cell.runs - begin)
+            send(cell, begin, played, begin, runs, job.study.diagnostics.probes(cell))
+    for future in under_way:
+        cell, first = about[future.key]
+        if cell.id in failed:
+            continue
+        if future.status != "finished":
+            error = future.exception()
+            failed[cell.id] = raised(error) if error is not None else Status("failed", future.status)
+            continue
+        if first is None:
+            groups, warnings = future.result()
+            for warning in warnings:
+                job.warn(warning)
+            job.keep_diagnostics(cell, groups)
+            continue
+        found = slices[cell.id]
+        found[first] = future.result()
+        future.release()
+        if all(part is not None for part in found.values()):
+            job.keep_rounds(cell, joined(list(found.values())))
+            del slices[cell.id]
+            job.progress(cell, cell.rounds, 0)
+            look(cell)
+    return failed
+
+
+def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: int | None) -> Simulation:
+    """Some runs of a cell; on a worker."""
+    configure(precision=cell.precision, devices=devices)
+    return simulate(
+        cell.environment,
+        cell.agent,
+        rounds=cell.rounds,
+        runs=runs,
+        seed=cell.seed,
+        first_run=first,
+        probes=probes,
+    )
+
+
+def looked_into(
+    cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices: int | None
+) -> tuple[Groups, list[str]]:
+    """The diagnostics of a cell, and what there is to warn of; on a worker."""
+    configure(precision=cell.precision, devices=devices)
+    warnings: list[str] = []
+    return diagnose(cell, snapshots, runs, lambda: None, warnings.append), warnings
+
+
+def joined(slices: Sequence[Simulation]) -> Simulation:
+    """Runs that were played apart, one after the other."""
+    arrays: Mapping[str, np.ndarray] = {
+        field.name: np.concatenate([getattr(part, field.name) for part in slices])
+        for field in dataclasses.fields(Simulation)
+        if field.name not in ("seconds", "snapshots")
+    }
+    snapshots = tuple(
+        Snapshot(
+            kept[0].round, jax.tree.map(lambda *runs: np.concatenate(runs), *(one.states for one in kept))
+        )
+        for kept in zip(*(part.snapshots for part in slices), strict=True)
+    )
+    seconds = Seconds(*map(sum, zip(*(part.seconds for part in slices), strict=True)))
+    return Simulation(**arrays, seconds=seconds, snapshots=snapshots)

@@ -1,0 +1,117 @@
+"""The loops that we are measured against are the same algorithm, and the command says what it measured."""
+
+import json
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from montecarlo import assert_mean, standard_error
+
+from experiments import bench, cli
+from experiments.bench import native, paper, plain
+from experiments.bench.draws import _law, promise
+from experiments.bench.rounds import Blocks
+from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, oracle, simulate
+from fgtsva_ppl.protocols import Round
+from samplers.settings import InputError
+
+needs_compiler = pytest.mark.skipif(native.library() is None, reason="no C compiler with OpenMP")
+LOOPS = [pytest.param(native, marks=needs_compiler), plain]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_has_our_gradient(loop):
+    agent, world = Thompson(posterior=FGTSVA(c=0.3), sampler=SGLD()).for_horizon(50), Sparse()
+    instance = world.start(jax.random.key(0))
+    state = agent.start(jax.random.key(1), world.shape)
+    for t in range(4):
+        seen, outcome = world.round(jax.random.key(t), instance)
+        state = agent.update(state, seen, jnp.asarray(7 * t), outcome.means[7 * t])
+    target = agent.target(state, Round(seen.actions, jnp.asarray(0.0)))
+    lam = float(agent.posterior.optimism(state.history.variance, jnp.asarray(0.0)))
+    precision, shift = (np.asarray(part) for part in target.gaussian)
+    for key in range(3):
+        theta = np.array(jax.random.normal(jax.random.key(key), (5,)))
+        ours = np.asarray(jax.grad(target.logdensity)(theta))
+        theirs = loop.gradient(paper.arms(), precision, shift, lam, theta)
+        np.testing.assert_allclose(theirs, ours, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_has_our_regret_in_law(loop):
+    """Mean regret and its square root, whose tails are lighter, of runs that have nothing in common."""
+    runs = {native: 2000, plain: 100}[loop]
+    theirs = loop.langevin(paper.arms(), **paper.settings(runs, rounds=40, seed=1))
+    ours = paper.ours(1000, rounds=40)
+    for power in (1.0, 0.5):
+        assert_mean(theirs**power, np.mean(ours**power), standard_error(ours**power))
+
+
+@needs_compiler
+def test_the_compiled_loop_gives_the_same_numbers_again():
+    first, again = (native.langevin(paper.arms(), **paper.settings(6, rounds=20)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert np.unique(first).size > 1
+
+
+@pytest.mark.parametrize("pull", [0.0, 0.5, 3.0, 30.0])
+def test_the_promise_is_a_bound(pull):
+    """Against the target's mass by plain Monte Carlo: acceptance of an envelope is mass / its own mass."""
+    law = _law(8)._replace(lam=jnp.asarray(pull))
+    z = jax.random.normal(jax.random.key(0), (4000, law.mean.size))
+    mass = np.log(np.mean(np.exp(law.lam * jnp.max(law.offset + z @ law.arms.T, axis=-1))))
+    env = oracle.envelopes(law)
+    assert 0 < float(promise(law)) <= 1 + 1e-9
+    if pull < 10:  # above, no plain draw gets to where the mass is
+        assert np.log(float(promise(law))) <= mass - min(env.mixture, env.inflated) + 0.2
+
+
+def test_the_literatures_workload_has_blocks():
+    world = Blocks()
+    seen, _ = world.round(jax.random.key(0), world.start(jax.random.key(1)))
+    assert seen.actions.shape == (5, 20)
+    assert np.linalg.matrix_rank(seen.actions) == 5
+    assert float(seen.sigma) == 0.5
+
+
+def test_rounds_that_are_told_together_add_up():
+    agent = Thompson(sampler=SGLD(steps=3))
+    single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)
+    several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, every=6)
+    assert several.regret.shape == (3, 4)
+    for name in ("regret", "diverged", "gradients", "restored"):
+        whole = getattr(single, name).reshape(3, 4, 6).sum(axis=2)
+        np.testing.assert_allclose(getattr(several, name), whole, rtol=1e-12)
+    np.testing.assert_array_equal(several.action, single.action[:, 5::6])
+    with pytest.raises(InputError, match="multiple"):
+        simulate(Sparse(dim=2), agent, rounds=24, every=5)
+
+
+def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(bench.PARTS, "asking", lambda quick: [bench.Measure("asking", "a [b]", 1.5, "ms")])
+    monkeypatch.setattr(
+        sys, "argv", ["fgtsva", "bench", "asking", "--quick", "--output", str(tmp_path / "b")]
+    )
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 0
+    (measure,) = json.loads((tmp_path / "b" / "bench.json").read_text())["measures"]
+    assert measure == {"part": "asking", "what": "a [b]", "value": 1.5, "unit": "ms", "aim": "", "met": None}
+    assert "a [b]" in capsys.readouterr().out
+
+
+def test_an_unknown_part_is_one_line():
+    with pytest.raises(
+        InputError, match=r"unknown part 'papper' \(did you mean 'paper'\?\); valid: paper, linear"
+    ):
+        bench.chosen(["papper"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", bench.PARTS)
+def test_every_part_measures_something(part):
+    for measure in bench.PARTS[part](True):
+        assert measure.part == part
+        assert np.isfinite(measure.value)

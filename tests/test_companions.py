@@ -1,0 +1,82 @@
+"""Companions compute cells of the same study: the same bits, and nothing of them is left behind."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from experiments.companions import COMMAND, processes_for
+from experiments.config import resolve
+from experiments.estimate import Estimate
+
+ROOT = Path(__file__).parents[1]
+WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
+
+
+def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
+    monkeypatch.setenv("FGTSVA_PROCESSES", "8")
+    study = resolve(["sampler=exact,mala", "environment=sparse"])
+    long, short = (Estimate(2, 0, 2, 1000, seconds) for seconds in (600.0, 5.0))
+    assert processes_for(study, long, cores=2) == 2
+    assert processes_for(study, long, cores=8) == 2  # no more than cells
+    assert processes_for(study, long, cores=1) == 1
+    assert processes_for(study, short, cores=2) == 1
+    assert processes_for(resolve(["devices=1", "sampler=exact"]), long, cores=2) == 1
+    assert processes_for(resolve(["processes=3", "sampler=exact"]), short, cores=2) == 3
+
+
+def command(folder, *words):
+    return [sys.executable, "-c", COMMAND, "run", *WORDS, f"output={folder}", *words]
+
+
+@pytest.mark.slow
+def test_with_companions_the_bits_are_the_same(tmp_path):
+    for folder, processes in (("alone", 1), ("together", 3)):
+        words = (f"processes={processes}", "diagnostics.runs=1", "diagnostics.rounds=3")
+        subprocess.run(command(tmp_path / folder, *words), check=True, cwd=ROOT, capture_output=True)
+    alone, together = (xr.open_datatree(tmp_path / name / "results.nc") for name in ("alone", "together"))
+    for node in alone.subtree:
+        assert (
+            node.to_dataset()
+            .drop_vars("seconds", errors="ignore")
+            .equals(together[node.path].to_dataset().drop_vars("seconds", errors="ignore"))
+        )
+
+
+@pytest.mark.slow
+def test_a_companion_leaves_with_whom_it_assists(tmp_path):
+    long = ("processes=2", "rounds=200000", "diagnostics.runs=0")
+    called = subprocess.Popen(
+        command(tmp_path / "here", *long), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        found = []
+        while not found:
+            time.sleep(0.2)
+            assert called.poll() is None
+            found = companions_of(called.pid)
+    finally:
+        called.kill()
+        called.wait()
+    for _ in range(100):
+        if not any(Path(f"/proc/{pid}").exists() for pid in found):
+            return
+        time.sleep(0.2)
+    raise AssertionError("the companion is still there")
+
+
+def companions_of(parent):
+    """Processes that were told to assist another one."""
+    if not os.path.isdir("/proc"):
+        pytest.skip("no /proc to look into")
+    told = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            told[path.parent.name] = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+    return [pid for pid, words in told.items() if b"--assist" in words and str(parent).encode() in words]
