@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell, varied
-from experiments.statistics import Interval, paired_difference, paired_ratio, spearman
+from experiments.statistics import Interval, mean_interval, paired_difference, paired_ratio, spearman
 from experiments.store import values
 from experiments.summary import REFERENCE, Row, final_regret
 from fgtsva_ppl.diagnostics import METRICS
@@ -28,6 +28,17 @@ class Pair(NamedTuple):
     def gaps(self) -> np.ndarray:
         """Each run's regret beyond that of exact draws in the same world."""
         return final_regret(self.data) - final_regret(self.reference)
+
+    @property
+    def gap(self) -> Interval:
+        """Their mean."""
+        return mean_interval(self.gaps)
+
+    def label(self, *keys: str) -> str:
+        """The sampler, with those of the settings that it has."""
+        flat = self.cell.flat
+        settings = [f"{key.rpartition('.')[2]}={flat[key]:g}" for key in keys if key in flat]
+        return " ".join([str(flat["sampler"]), *settings])
 
 
 def pairs(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[Pair]:

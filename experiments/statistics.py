@@ -23,6 +23,10 @@ class Interval(NamedTuple):
         """Whether zero is inside."""
         return self.low <= 0 <= self.high
 
+    def told(self, digits: int = 1) -> str:
+        """In words: the estimate, and the ends in brackets."""
+        return f"{self.value:+.{digits}f} [{self.low:+.{digits}f}, {self.high:+.{digits}f}]"
+
 
 def standard_error(values: np.ndarray) -> float:
     """Of the mean of independent values; NaN for a single one."""

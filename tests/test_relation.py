@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from rich.console import Console
 
-from experiments import display, readings, sweeps
+from experiments import blindness, display, gains, readings, sweeps
 from experiments.config import resolve, study_names
 from experiments.relation import (
     _least,
@@ -79,6 +79,22 @@ def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
     found = pairs(*study)
     assert across(found, "tv").value == pytest.approx(1.0)
     assert np.isnan(within(found[0], "tv").value)  # it does not vary within a cell
+
+
+def test_association_across_samplers_ranks_within_environments():
+    """Every sampler has more TV and less of a gap in the one environment: pooled, the order would be turned round."""
+    names = ",".join(LEVELS)
+    cells = resolve(
+        [f"sampler={names}", "environment=sparse,dense", f"rounds={ROUNDS}", f"runs={RUNS}"]
+    ).cells
+
+    def tree(i, cell):
+        level, dense = LEVELS[cell.flat["sampler"]], cell.flat["environment"] == "dense"
+        far = cell.flat["sampler"] != "exact"
+        return made_up(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
+
+    found = pairs(cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)})
+    assert across(found, "tv") == (1, 1, 1)
 
 
 def test_regret_around_a_round(study):
@@ -151,12 +167,12 @@ def test_readings_are_sentences_made_of_the_numbers(study, name):
 def test_blind_spots_are_cells_where_action_and_chain_disagree():
     apart, even = Interval(2.0, 1.0, 3.0), Interval(0.1, -1.0, 1.0)
     cells = [
-        readings.Seen("one mode", True, False, True, Interval(-2.0, -3.0, -1.0)),
-        readings.Seen("slow", False, True, True, even),
-        readings.Seen("unlucky", False, False, True, apart),
-        readings.Seen("fine", False, False, False, even),
+        blindness.Seen("one mode", True, False, True, Interval(-2.0, -3.0, -1.0)),
+        blindness.Seen("slow", False, True, True, even),
+        blindness.Seen("unlucky", False, False, True, apart),
+        blindness.Seen("fine", False, False, False, even),
     ]
-    told = readings._blind_spots(cells)
+    told = blindness.blind_spots(cells)
     assert [sentence.split("(")[1].rstrip(").") for sentence in told] == [
         "one mode",
         "one mode",
@@ -164,7 +180,7 @@ def test_blind_spots_are_cells_where_action_and_chain_disagree():
         "one mode",
         "unlucky",
     ]
-    assert readings._blind_spots([cells[3]]) == []
+    assert blindness.blind_spots([cells[3]]) == []
 
 
 def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told(study):
@@ -179,7 +195,7 @@ def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told(study):
     assert len(told) == len(LEVELS) - 1
     for text in told:
         assert text.endswith(
-            "looks fine (nested R-hat 1.00, share of moves 1.00; R-hat, acceptance does not apply)."
+            "looks fine (nested R-hat 1.00, share of moves 1.00; does not apply: R-hat, acceptance)."
         )
 
 
@@ -193,11 +209,11 @@ def line(saved):
 
 
 def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
-    found = readings.gain(line(5.0))
+    found = gains.gain(line(5.0))
     assert found.best == (0.1, 0.1)
     assert found.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
     # of ten c that all do nothing the best by chance gains nothing on the other half: 5 sd of the mean
-    chance = readings.gain({0.0: LUCK} | {c: RNG.permutation(LUCK) for c in np.arange(1.0, 11)})
+    chance = gains.gain({0.0: LUCK} | {c: RNG.permutation(LUCK) for c in np.arange(1.0, 11)})
     assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * LUCK.var() / 200)
 
 
@@ -220,8 +236,8 @@ def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
     ],
 )
 def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, said):
-    gains = {("exact", 0): readings.gain(line(exact)), ("sgld", 2): readings.gain(line(sampler))}
-    (text,) = readings._whose_effect("sparse", gains)
+    found = {("exact", 0): gains.gain(line(exact)), ("sgld", 2): gains.gain(line(sampler))}
+    (text,) = gains.whose_effect("sparse", found)
     assert said in text
 
 

@@ -47,8 +47,8 @@ def association_table(rows: Sequence[Row]) -> Markup | None:
     caption = (
         "Diagnostics against the regret gap. Spearman's rank correlation with its 95% interval. Across: medians of "
         "cells, ranked within an environment, samplers resampled. Within: a cell's runs with the gap around the probe "
-        "round, ranked within that round, runs resampled; in how many cells the interval is above or below 0. All: "
-        "association.csv."
+        "round, ranked within that round, runs resampled; in how many cells the interval is above or below 0. Of "
+        "a handful of samplers or runs such an interval is too short. All: association.csv."
     )
     return table(caption, columns, [_associated(metric, rows) for metric in METRICS])
 
