@@ -40,6 +40,11 @@ def write(folder: Path) -> Path:
         return build(folder)
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
+    except InputError:
+        raise
+    except Exception as error:  # a stranger's folder may hold anything under our names
+        why = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+        raise InputError(f"{folder} holds what no report can be made of ({why})") from None
 
 
 def build(folder: Path) -> Path:

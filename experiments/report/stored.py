@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 import xarray as xr
 from omegaconf import OmegaConf
 
@@ -170,6 +171,7 @@ def _value(text: str) -> str | int | float:
 
 def _results(path: Path) -> tuple[dict[str, Any], dict[str, Probes]]:
     with _opened(path) as file:
+        _check_links(file)
         attributes = {str(key): value for key, value in file.attrs.items()}
         return attributes, {key: _probes(group) for key, group in file.get("cells", {}).items()}
 
@@ -200,6 +202,15 @@ def _opened(path: Path) -> Iterator[h5py.File]:
         raise InputError(f"{path} cannot be read ({_line(error)})") from None
 
 
+def _check_links(group: h5py.Group) -> None:
+    """Raises ValueError where a name stands for something in another file."""
+    for name in group:
+        if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+            raise ValueError(f"{name} points to another file")
+        if isinstance(group[name], h5py.Group):
+            _check_links(group[name])
+
+
 def _tree(group: h5py.Group) -> xr.DataTree:
     """A cell's runs and diagnostics."""
     below = {"diagnostics": _dataset(group["diagnostics"])} if "diagnostics" in group else {}
@@ -212,11 +223,18 @@ def _dataset(group: h5py.Group) -> xr.Dataset:
     scales = {_address(item): name for name, item in items.items() if item.is_scale}
     return xr.Dataset(
         {
-            name: (_dimensions(name, item, scales), item[()])
+            name: (_dimensions(name, item, scales), _numbers(name, item))
             for name, item in items.items()
             if not (item.is_scale and bytes(item.attrs.get("NAME", b"")).startswith(BARE))
         }
     )
+
+
+def _numbers(name: str, item: h5py.Dataset) -> np.ndarray:
+    """A dataset's values. What lies in another file is not read, and objects are nothing that we write."""
+    if item.external or item.is_virtual or item.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is not an array of numbers")
+    return np.asarray(item[()])
 
 
 def _dimensions(name: str, item: h5py.Dataset, scales: Mapping[int, str]) -> tuple[str, ...]:
