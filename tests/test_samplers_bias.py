@@ -88,7 +88,7 @@ def test_sghmc_is_biased_to_first_order_along_trajectories_of_one_length():
     assert biases[-1] < 0.06
 
 
-def long_run(name, values, draws=1500, chains=200, dim=5):
+def long_run(name, values, draws=3000, chains=400, dim=5):
     """Mean square of a coordinate over long chains from the target itself: bias and its standard error."""
     sampler = SAMPLERS.build(name, values)
 
@@ -104,19 +104,22 @@ def long_run(name, values, draws=1500, chains=200, dim=5):
 
 @pytest.mark.slow
 def test_sgnht_is_biased_to_first_order():
-    """Bounds leave five standard errors (2% of the bias): false alarms below 1e-5."""
+    """The order has a standard error of 0.06, and was 1.0 to 1.1 on other seeds: false alarms below 1e-5."""
     steps = [0.1, 0.2]
     biases = [long_run("sgnht", {"step": h})[0] for h in steps]
-    assert 0.7 < order(steps, biases) < 1.8
+    assert 0.7 < order(steps, biases) < 1.4
     assert abs(biases[0]) < 0.08
 
 
 @pytest.mark.slow
 def test_mclmc_is_biased_to_second_order():
-    """Bounds leave five standard errors: false alarms below 1e-5."""
+    """a h^2 + b h^4 with b = 0.4 a, which looks like 2.6 at steps long enough for the bias to be seen.
+
+    The order has a standard error of 0.12: false alarms below 1e-5.
+    """
     steps = [0.8, 1.4]
     biases = [long_run("mclmc", {"step": h, "length": 1.5})[0] for h in steps]
-    assert 1.3 < order(steps, biases) < 3.2
+    assert 2.0 < order(steps, biases) < 3.3
     small, error = long_run("mclmc", {})
     assert abs(small) < 0.01 + 5 * error
 
