@@ -94,7 +94,8 @@ def _rank_correlation(sums: np.ndarray) -> np.ndarray:
         inside = (aa - a * a / n) * (bb - b * b / n)
         found = (ab - a * b / n) / np.sqrt(np.where(inside > 1e-9 * aa * bb, inside, np.nan))
         known = np.isfinite(found)
-        return np.asarray(np.where(known, n * found, 0).sum(axis=-1) / np.where(known, n, 0).sum(axis=-1))
+        whole = np.where(known, n * found, 0).sum(axis=-1) / np.where(known, n, 0).sum(axis=-1)
+        return np.round(whole, 12)  # ranks that cancel leave 1e-17
 
 
 def bootstrap(

@@ -39,6 +39,7 @@ def test_a_loop_has_our_gradient(loop):
         np.testing.assert_allclose(theirs, ours, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_loop_has_our_regret_in_law(loop):
     """Mean regret and its square root, whose tails are lighter, of runs that have nothing in common."""
@@ -76,6 +77,7 @@ def test_the_literatures_workload_has_blocks():
     assert float(seen.sigma) == 0.5
 
 
+@pytest.mark.slow
 def test_rounds_that_are_told_together_add_up():
     agent = Thompson(sampler=SGLD(steps=3))
     single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)

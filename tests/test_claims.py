@@ -270,6 +270,7 @@ def test_the_theorem_comes_out_either_way():
         assert told == [4, 4, 2]  # the other bounds are above the number of rounds
 
 
+@pytest.mark.slow
 def test_bounds_grow_and_say_where_the_conditions_hold():
     rounds = np.arange(1, ROUNDS + 1)
     (cell, *_) = study("theorem").cells

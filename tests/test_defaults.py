@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import STUDIED, quick_jit, rest_is_slow
+from worlds import quick_jit, rest_is_slow
 
 from fgtsva_ppl import ENVIRONMENTS, SAMPLERS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
@@ -15,6 +15,7 @@ from fgtsva_ppl.protocols import Round
 
 NAMES = ("sparse", "dense", "deterministic", "homoscedastic", "contextual")
 ADJUSTED = {"mala": (0.5, 0.95), "hmc": (0.7, 0.999), "nuts": (0.7, 0.999)}  # bands for the mean acceptance
+QUICK = ("exact", "psgld", "nuts")
 HORIZON, ROUNDS, RUNS, DIM, ARMS = 10_000, 12, 4, 5, 32
 ALPHA = HORIZON**-0.5
 OUT = 8.0  # standard deviations from the centre, where no draw lies: who does not move stays there
@@ -86,7 +87,7 @@ def played(name):
     return jax.tree.map(lambda x: np.asarray(x).reshape(2, len(NAMES), RUNS, ROUNDS), result)
 
 
-@pytest.mark.parametrize("name", rest_is_slow(SAMPLERS.names(), STUDIED))
+@pytest.mark.parametrize("name", rest_is_slow(SAMPLERS.names(), QUICK))
 def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
     effort, distance = (jax.tree.map(lambda x: x[0], part) for part in played(name))
     assert effort.restored.sum() == 0
@@ -104,7 +105,7 @@ def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
         assert np.all((typical > 1.2) & (typical < 4)), typical
 
 
-@pytest.mark.parametrize("name", ["exact", "sgld", "psgld", *ADJUSTED])
+@pytest.mark.parametrize("name", rest_is_slow(["exact", "sgld", "psgld", *ADJUSTED], QUICK))
 def test_the_papers_samplers_work_from_the_first_round_on(name):
     """A noiseless datum makes the precision jump from 5 to 20,000 in some direction, a noisy one does not."""
     effort, distance = (jax.tree.map(lambda x: x[1], part) for part in played(name))
@@ -113,7 +114,7 @@ def test_the_papers_samplers_work_from_the_first_round_on(name):
     assert np.all(np.isfinite(distance))
 
 
-@pytest.mark.parametrize("name", ADJUSTED)
+@pytest.mark.parametrize("name", rest_is_slow(ADJUSTED, QUICK))
 def test_acceptance_keeps_within_its_band(name):
     rates = played(name)[0].acceptance.mean(axis=(2, 3))  # (stage, environment)
     low, high = ADJUSTED[name]

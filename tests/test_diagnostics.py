@@ -108,6 +108,7 @@ def closed_form(law, spread, contamination):
 WRONG = ({"spread": 0.5}, {"spread": 2.0}, {"contamination": 0.05}, {"contamination": 0.5}, {"spread": 1.0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_moment_errors_of_a_control_are_the_known_ones(wrong):
     """Z standard deviations of what samples of this size scatter about the closed form, their bias included."""

@@ -162,6 +162,7 @@ def test_a_log_density_of_minus_infinity_everywhere(fgtsva):
     assert_told(found, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
 
 
+@pytest.mark.slow
 def test_a_log_density_of_minus_infinity_everywhere_as_soon_as_there_are_data(fgtsva):
     plain = ("sampler.whiten=none", "sampler.rule=constant")
     found = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")

@@ -30,6 +30,7 @@ def z(environment, rounds, sampler, **values):
     return float(np.mean(difference) / standard_error(difference))
 
 
+@pytest.mark.slow
 def test_for_a_start_a_few_rounds_of_mala():
     assert abs(z("sparse", 50, "mala")) <= LARGEST
 

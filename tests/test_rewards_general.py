@@ -37,6 +37,7 @@ def test_a_logistic_reward_is_a_probability():
     assert model.gaussian is None  # Gaussian, but not the coefficients of a linear function
 
 
+@pytest.mark.slow
 def test_a_network_has_the_layers_that_were_asked_for():
     model = latent(MLP(width=2, depth=2), DIM)
     assert model.size == (DIM * 2 + 2) + (2 * 2 + 2) + (2 + 1)

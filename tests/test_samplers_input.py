@@ -154,6 +154,7 @@ def test_minibatches_run_in_the_loop(name):
     assert np.sum(played.restored) == 0
 
 
+@pytest.mark.slow
 def test_a_member_of_the_ensemble_has_the_law_of_the_posterior():
     """Given the data, a member's mean is a draw from the Gaussian part of the posterior (Lu & Van Roy, lemma 1)."""
     posterior = FGTSVA(c=0.0, alpha=0.1)

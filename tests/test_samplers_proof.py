@@ -38,6 +38,7 @@ def test_diagnostics_tell_that_no_chain_crosses_between_modes(name):
     assert not proof.examine(name, CANNOT_CROSS).mixes
 
 
+@pytest.mark.slow
 def test_exact_draws_know_no_modes():
     assert proof.examine("exact", CANNOT_CROSS).agrees
 

@@ -72,9 +72,7 @@ PLAYED = [case for case in played() if case not in REFUSED]
 
 
 def _marked(case):
-    return (
-        case if case[0] in ("exact", "sgld", "mala", "nuts") else pytest.param(*case, marks=pytest.mark.slow)
-    )
+    return case if case[0] in ("exact", "mala") else pytest.param(*case, marks=pytest.mark.slow)
 
 
 @quick_jit

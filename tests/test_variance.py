@@ -115,6 +115,7 @@ def test_modelled_the_noise_is_sampled_with_the_rest(sigma, reward):
         np.testing.assert_allclose(density(agent, state, position), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_curvature_of_a_modelled_variance_bounds_the_expected_hessian():
     agent, state = told("by_context", PlainLinear())
     other, sums = told("modelled")
@@ -172,6 +173,7 @@ def test_who_can_do_with_which_knowledge(sigma):
             check(WORLD, Ensemble(posterior=posterior), 3)
 
 
+@pytest.mark.slow
 def test_the_estimate_finds_the_noise():
     """After 400 rounds of noise 0.5: residuals of draws are a little larger, the more the shorter the past."""
     noisy = Noisy(WORLD, NOISES.build("constant", {"scale": 0.5}))
