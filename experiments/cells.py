@@ -43,6 +43,7 @@ class Cell:
     runs: int
     seed: int
     precision: str
+    every: int = dataclasses.field(default=1, kw_only=True)  # rounds that are kept together
 
     @cached_property
     def environment(self) -> Environment:
@@ -63,15 +64,18 @@ class Cell:
 
     def check_numbers(self) -> None:
         """Raises InputError where rounds, runs or seed make no sense."""
-        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0)):
+        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0), ("every", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name}={value!r} must be a whole number, at least {least}")
         if self.seed > MOST_SEED:
             raise InputError(f"seed={self.seed} must be a whole number, at most {MOST_SEED}")
-        if self.rounds * self.runs > MOST_ROUNDS:
+        if self.rounds % self.every:
+            raise InputError(f"rounds={self.rounds} must be a multiple of every={self.every}")
+        if self.rounds // self.every * self.runs > MOST_ROUNDS:
             raise InputError(
-                f"rounds={self.rounds} of runs={self.runs} are more than the {MOST_ROUNDS} that are kept at most"
+                f"rounds={self.rounds} of runs={self.runs} are more than the {MOST_ROUNDS} that are kept at most; "
+                "every=100 keeps a hundred rounds together"
             )
 
     def check(self) -> None:
@@ -90,6 +94,7 @@ class Cell:
         if hasattr(made["environment"], "fingerprint"):
             settings["environment"]["content"] = made["environment"].fingerprint
         numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+        numbers |= {"every": self.every} if self.every > 1 else {}
         return settings | numbers | {"precision": self.precision}
 
     @cached_property

@@ -28,7 +28,7 @@ from samplers.settings import InputError, nearest
 
 CONF = Path(__file__).parent / "conf"
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
-NUMBERS = ("rounds", "runs", "seed")  # settings of a cell beside its groups
+NUMBERS = ("rounds", "runs", "seed", "every")  # settings of a cell beside its groups
 LAUNCHERS = ("here", "dask")
 LAUNCHER = ("launcher.address", "launcher.workers", "launcher.slice")
 # Settings of the command, one value each
@@ -133,6 +133,9 @@ def resolve(words: Sequence[str]) -> Study:
     late = [t for t in asked.get("rounds", []) if t is not None and t > longest]
     if late:
         raise InputError(f"diagnostics.rounds={late[0]} is past the last round, {longest}")
+    thinned = [cell.every for cell in cells.values() if cell.every > 1]
+    if thinned and diagnostics.runs:
+        raise InputError(f"every={thinned[0]} needs diagnostics.runs=0: rounds are looked into one by one")
     output = options.get("output")
     return Study(
         name,

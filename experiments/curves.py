@@ -72,7 +72,8 @@ def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:
     ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     starts = [
-        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // 100] for cell, *_ in shown
+        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.every // 100]
+        for cell, *_ in shown
     ]
     ax.set_ylim(bottom=max(min(starts) / 2, 1e-3))
 

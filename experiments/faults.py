@@ -39,8 +39,9 @@ def judged(rounds: xr.DataTree) -> Status:
     wrong = int(np.sum(~np.isfinite(regret).all(axis=1)))
     if wrong:
         return Status("failed", f"the regret of {wrong} of {runs} runs is not finite")
+    restored = restored / values(rounds, "round")[0]  # of the rounds that are kept together
     tail = max(1, int(TAIL * length))
-    gone = int(np.sum(restored[:, -tail:].all(axis=1) | (restored.mean(axis=1) > 0.5)))
+    gone = int(np.sum((restored[:, -tail:] == 1).all(axis=1) | (restored.mean(axis=1) > 0.5)))
     if gone:
         return Status(
             "diverged",

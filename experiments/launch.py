@@ -122,6 +122,7 @@ def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: in
         runs=runs,
         seed=cell.seed,
         first_run=first,
+        every=cell.every,
         probes=probes,
     )
 

@@ -127,7 +127,7 @@ def run(
                 time.sleep(PATIENCE)
             waiting = elsewhere
         with locks.held("results"), folder.writing():
-            return finish(study, folder, job.data, job.status)
+            return finish(study, folder, job.data, job.status, warn)
 
 
 def assist(study: Study, folder: Folder) -> None:
@@ -141,12 +141,17 @@ def assist(study: Study, folder: Folder) -> None:
 
 
 def finish(
-    study: Study, folder: Folder, data: Mapping[str, xr.DataTree], status: Mapping[str, Status]
+    study: Study,
+    folder: Folder,
+    data: Mapping[str, xr.DataTree],
+    status: Mapping[str, Status],
+    warn: Callable[[str], None],
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
-    verdicts = [verdict.plain() for verdict in judge(study.name, study.cells, data, study.layout)]
-    reading = read(study.name, study.cells, data, study.layout)
+    about = (study.name, study.cells, data, study.layout)
+    verdicts = _if_possible(lambda: [verdict.plain() for verdict in judge(*about)], warn)
+    reading = _if_possible(lambda: read(*about), warn)
     folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
     write_atomically(folder.path / "summary.csv", to_csv(rows))
     others = tables(study, data)
@@ -161,12 +166,27 @@ def finish(
     report.build(folder.path)
     labels = labels_of(study.cells)
     failed = [
-        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])}"
+        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])} ({_said(cell)})"
         for panel, cells in by_panel(study.cells).items()
         for cell in cells
         if status[cell.id] != DONE
     ]
     return Outcome(folder.path, rows, others.get("standings", []), drawn, failed, bool(verdicts))
+
+
+def _said(cell: Cell) -> str:
+    return " ".join(f"{key}={'null' if value is None else value}" for key, value in cell.flat.items())
+
+
+def _if_possible[T](say: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:
+    """What a study says of its own grid, of which other settings may have left too little."""
+    try:
+        return say()
+    except Exception as error:  # and no result may be lost for it
+        warn(
+            f"These settings leave too little of the study to be read as such ({type(error).__name__}: {error})"
+        )
+        return []
 
 
 def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
@@ -223,6 +243,7 @@ class Job:
             rounds=cell.rounds,
             runs=cell.runs,
             seed=cell.seed,
+            every=cell.every,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
             devices=jax.devices()[: self.study.devices],

@@ -39,7 +39,7 @@ DTYPES = {
     "acceptance": "float32",
     "diverged": "int32",
     "gradients": "int32",
-    "restored": "int8",
+    "restored": "int32",
 }
 
 
@@ -162,7 +162,7 @@ def rounds_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
         for name, dtype in DTYPES.items()
     }
     variables["impossible"] = ("run", np.asarray(simulation.impossible, "int8"))
-    coords = {"run": np.arange(cell.runs), "round": 1 + np.arange(cell.rounds)}
+    coords = {"run": np.arange(cell.runs), "round": cell.every * (1 + np.arange(cell.rounds // cell.every))}
     attrs = {
         "cell": cell.id,
         "settings": json.dumps(cell.settings, sort_keys=True),

@@ -74,7 +74,7 @@ def _row(
         "acceptance": _mean(values(data, "acceptance")),
         "divergences": int(values(data, "diverged").sum()),
         "restored": int(values(data, "restored").sum()),
-        "gradients_per_round": float(values(data, "gradients").mean()),
+        "gradients_per_round": float(values(data, "gradients").mean()) / cell.every,
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }

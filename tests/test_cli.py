@@ -126,6 +126,19 @@ def test_a_seed_gives_the_same_numbers_again(fgtsva):
     assert a == b != c
 
 
+def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
+    fgtsva("run", *SMALL, "output=a")
+    assert fgtsva("run", *SMALL, "every=4", "output=b")[0] == 0
+    with xr.open_datatree("b/results.nc", engine="h5netcdf") as tree:
+        assert [list(cell["round"].values) for cell in tree["cells"].children.values()] == [[4, 8, 12]] * 2
+    for alone, together in zip(rows(Path("a")), rows(Path("b")), strict=True):
+        for key in ("final_regret_mean", "regret_gap", "gradients_per_round", "restored", "status"):
+            if alone[key] in ("", "done"):
+                assert together[key] == alone[key]
+            else:
+                assert float(together[key]) == pytest.approx(float(alone[key]), rel=1e-12)
+
+
 def test_without_output_the_folder_is_named_after_study_and_settings(fgtsva):
     code, out, _ = fgtsva("run", *SMALL)
     (made,) = Path("results").iterdir()
@@ -192,6 +205,12 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
         (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
         (["precision=float16"], ["float64"]),
+        (["every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
+        (["every=7", "diagnostics.runs=0"], ["every", "multiple"]),
+        (["every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
+        (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "every"]),
+        (["seed=4294967296"], ["seed", "at most"]),
+        (["posterior.c=range(1,20000)"], ["10000", "posterior.c"]),
         (["+rounds=3"], ["key=value"]),
         (["rounds"], ["key=value"]),
         (["rounds="], ["rounds"]),

@@ -35,7 +35,8 @@ class StoredCell(Cell):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The stored settings."""
-        return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+        every = {"every": self.every} if self.every > 1 else {}
+        return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed, **every}
 
     @cached_property
     def id(self) -> str:
@@ -149,7 +150,7 @@ def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
     if not {"environment", "agent"} <= {group for group, part in parts.items() if "name" in part}:
         raise ValueError("not a cell")
     precision = str(settings.get("precision", ""))
-    return StoredCell(parts, **numbers, precision=precision, key=key)
+    return StoredCell(parts, **numbers, precision=precision, key=key, every=int(settings.get("every", 1)))
 
 
 def _rows(path: Path) -> list[Row]:
