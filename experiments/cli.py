@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,10 +64,12 @@ def run(
     # Of a full or shared cache; it costs compile time, nothing else.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
     study = resolve(overrides or [])
+    configure(precision=study.precision, devices=study.devices)
     there = runner.folder_of(study)
-    processes = companions.processes_for(study, estimate.estimate(study, there), cores())
-    devices = study.devices or max(1, cores() // processes)
-    configure(precision=study.precision, devices=devices)
+    ahead = estimate.estimate(study, runner.Job(study, there).finished)
+    processes = companions.processes_for(study, ahead, cores())
+    if processes > 1:
+        study = replace(study, devices=study.devices or max(1, cores() // processes))
     if assist is not None:
         companions.leave_with(assist)
         runner.assist(study, there)
@@ -74,20 +77,25 @@ def run(
     if dry_run:
         console.print(f"[bold]{study.title}[/]")
         runner.check(study)
-        estimate.show(console, study, there)
+        estimate.show(console, study, ahead, there)
         raise typer.Exit
     folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
+    warn = partial(errors.print, style="yellow", markup=False)
     with (
         _launched(study.launcher) as launch,
-        companions.at_work(processes - 1, overrides or [], folder, devices),
+        companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
         display.progress(errors if not quiet else shown, study.cells, probes) as tell,
     ):
-        warn = partial(errors.print, style="yellow", markup=False)
         outcome = runner.run(study, folder, tell, warn, launch)
-    shown.print(display.standings(outcome.standings) if outcome.standings else display.table(outcome.rows))
+    made = (
+        display.standings(outcome.standings)
+        if outcome.standings
+        else display.table(outcome.rows, shown.width)
+    )
+    shown.print(made)
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
     if outcome.judged:
         shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)

@@ -1,6 +1,6 @@
 """What is shown on a terminal: a table that fits, progress with the time that is left."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich import box
@@ -37,8 +37,11 @@ def _gap(row: Row) -> str:
     return f"{row['regret_gap']:+.1f} [{row['regret_gap_low']:+.1f}, {row['regret_gap_high']:+.1f}]"
 
 
-def table(rows: Sequence[Row]) -> Table:
-    """Regret and what it cost, a cell a row; columns of names that do not differ are left out."""
+def table(rows: Sequence[Row], width: int = 80) -> Table:
+    """Regret and what it cost, a cell a row; columns of names that do not differ are left out.
+
+    Where a terminal is too narrow, what is of least interest goes first: it is in summary.csv.
+    """
     named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
     named = named or ["environment", "sampler"]
     fixed = (*NAMES, "runs", "rounds", "seed", "status", "reason")
@@ -47,25 +50,38 @@ def table(rows: Sequence[Row]) -> Table:
         if rows
         else []
     )
+    columns = {name.rpartition(".")[2]: [_setting(row[name]) for row in rows] for name in (*named, *extra)}
+    columns |= {name: [tell(row) for row in rows] for name, tell in FIGURES.items()}
+    for name in EXPENDABLE:
+        if sum(max(map(len, [head, *cells])) + GUTTER for head, cells in columns.items()) > width:
+            del columns[name]
     made = _plain("gap: paired difference to exact, 95% interval; acc: acceptance; s: seconds of computing")
-    for name in (*named, *extra):
-        made.add_column(name.rpartition(".")[2], no_wrap=True)
-    for name in ("regret", "gap to exact", "acc", "grads", "s"):
-        made.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        told = [str(row[name]) for name in named] + [_setting(row[key]) for key in extra]
-        if "final_regret_mean" not in row:
-            made.add_row(*told, row["status"])
-            continue
-        made.add_row(
-            *told,
-            f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}",
-            _gap(row),
-            _number(row["acceptance"]),
-            _number(row["gradients_per_round"], 1),
-            _number(row["seconds"], 1),
-        )
+    for name in columns:
+        made.add_column(name, justify="right" if name in FIGURES else "left", no_wrap=True)
+    for cells in zip(*columns.values(), strict=True):
+        made.add_row(*cells)
     return made
+
+
+def _regret(row: Row) -> str:
+    if "final_regret_mean" not in row:
+        return str(row["status"])
+    return f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}"
+
+
+def _shown(key: str, digits: int) -> Callable[[Row], str]:
+    return lambda row: _number(row[key], digits) if key in row else ""
+
+
+FIGURES: dict[str, Callable[[Row], str]] = {
+    "regret": _regret,
+    "gap to exact": lambda row: _gap(row) if "final_regret_mean" in row else "",
+    "acc": _shown("acceptance", 2),
+    "grads": _shown("gradients_per_round", 1),
+    "s": _shown("seconds", 1),
+}
+EXPENDABLE = ("acc", "s", "grads")
+GUTTER = 3  # between columns
 
 
 def _plain(caption: str) -> Table:

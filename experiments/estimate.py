@@ -1,6 +1,7 @@
 """What a study would do, before it does it: how many cells and programs, and roughly how long."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from experiments.store import Folder
 # Seconds on two cores of an ordinary machine, from the default study.
 COMPILING = 6.0  # a program
 PROBING = 12.0  # a program that looks into rounds
-PROBE = 0.15  # a round that is looked into
+PROBE = 0.03  # a round of a run that is looked into
 ROUND = 1.0e-5  # a decision with 160 numbers in its action set, apart from gradients
 GRADIENT = 5.0e-7  # of such a round's posterior
 WRITING = 0.5  # a cell's files and its share of figures
@@ -34,12 +35,13 @@ class Estimate:
     seconds: float
 
 
-def estimate(study: Study, folder: Folder) -> Estimate:
+def estimate(study: Study, finished: Callable[[Cell], bool]) -> Estimate:
     """Counts exactly, and guesses the time."""
-    todo = [cell for cell in study.cells if not folder.holds(cell)]
+    todo = [cell for cell in study.cells if not finished(cell)]
     programs = {_program(cell): cell for cell in todo}
     seconds = sum(_playing(cell) + WRITING for cell in todo)
-    seconds += PROBE * sum(len(study.diagnostics.probes(cell)) for cell in todo)
+    looks = sum(len(study.diagnostics.probes(cell)) * min(study.diagnostics.runs, cell.runs) for cell in todo)
+    seconds += PROBE * looks
     seconds += sum(COMPILING + PROBING * bool(study.diagnostics.probes(cell)) for cell in programs.values())
     decisions = sum(cell.rounds * cell.runs for cell in todo)
     return Estimate(len(study.cells), len(study.cells) - len(todo), len(programs), decisions, seconds)
@@ -64,7 +66,7 @@ def told(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def show(console: Console, study: Study, folder: Folder) -> None:
+def show(console: Console, study: Study, found: Estimate, folder: Folder) -> None:
     """What the cells of a study differ in, their number, and how long they would take."""
     made = Table(box=None, pad_edge=False, show_header=False)
     for key in dict.fromkeys(key for cell in study.cells for key in cell.flat):
@@ -72,7 +74,6 @@ def show(console: Console, study: Study, folder: Folder) -> None:
         if len(values) > 1:
             made.add_row(key, ", ".join(values))
     console.print(made)
-    found = estimate(study, folder)
     rest = f", {found.stored} of them stored already" if found.stored else ""
     console.print(
         f"{found.cells} cells{rest}; {found.programs} programs to compile, {found.decisions:,} decisions"

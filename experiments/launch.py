@@ -96,10 +96,7 @@ def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher)
             failed[cell.id] = raised(error) if error is not None else Status("failed", future.status)
             continue
         if first is None:
-            groups, warnings = future.result()
-            for warning in warnings:
-                job.warn(warning)
-            job.keep_diagnostics(cell, groups)
+            job.keep_diagnostics(cell, future.result())
             continue
         found = slices[cell.id]
         found[first] = future.result()
@@ -124,16 +121,14 @@ def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: in
         first_run=first,
         every=cell.every,
         probes=probes,
+        devices=jax.devices()[:devices],
     )
 
 
-def looked_into(
-    cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices: int | None
-) -> tuple[Groups, list[str]]:
-    """The diagnostics of a cell, and what there is to warn of; on a worker."""
+def looked_into(cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices: int | None) -> Groups:
+    """The diagnostics of a cell; on a worker."""
     configure(precision=cell.precision, devices=devices)
-    warnings: list[str] = []
-    return diagnose(cell, snapshots, runs, lambda: None, warnings.append), warnings
+    return diagnose(cell, snapshots, runs, lambda: None, jax.devices()[:devices])
 
 
 def joined(slices: Sequence[Simulation]) -> Simulation:

@@ -14,6 +14,7 @@ try:
 except ImportError:  # not on this system: processes do the same work twice, and files are whole all the same
     fcntl = None  # type: ignore[assignment]
 
+SHARED = fcntl is not None
 PATIENCE = 0.2  # seconds between two looks at what another process is doing
 TAKEN = (errno.EACCES, errno.EAGAIN)
 

@@ -19,33 +19,38 @@ def diagnose(
     snapshots: Sequence[Snapshot],
     runs: int,
     progress: Callable[[], None],
-    warn: Callable[[str], None],
+    devices: Sequence[jax.Device] | None = None,
 ) -> Groups:
-    """Diagnostics of the first `runs` runs at every snapshot, and the first run's chains as ArviZ's groups."""
+    """Diagnostics of the first `runs` runs at every snapshot, and the first run's chains as ArviZ's groups.
+
+    Why there is no reference for some rounds stands in the attribute `refused`, which is empty where there are all.
+    """
     agent = cell.agent
     assert isinstance(agent, Thompson)
     groups: Groups = {}
     found: list[Quality] = []
-    for snapshot, samples in _probed(cell, agent, snapshots, runs):
+    for snapshot, samples in _probed(cell, agent, snapshots, runs, devices):
         found.append(quality(samples))
         groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
         progress()
     refused = [why for one in found for why in one.refused if why]
-    if refused:
-        total = runs * len(found)
-        warn(f"{cell.name}: no reference for {len(refused)} of {total} probed rounds: {min(refused)}")
+    said = f"no reference for {len(refused)} of {runs * len(found)} probed rounds: {min(refused, default='')}"
     groups["diagnostics"] = _metrics(found, [snapshot.round for snapshot in snapshots])
-    groups["diagnostics"].attrs["refused"] = "; ".join(sorted(set(refused)))
+    groups["diagnostics"].attrs["refused"] = said if refused else ""
     return groups
 
 
 def _probed(
-    cell: Cell, agent: Thompson, snapshots: Sequence[Snapshot], runs: int
+    cell: Cell,
+    agent: Thompson,
+    snapshots: Sequence[Snapshot],
+    runs: int,
+    devices: Sequence[jax.Device] | None,
 ) -> Iterator[tuple[Snapshot, Samples]]:
     """Every snapshot with what was drawn for it; the next is being drawn while one is looked at."""
 
     def begun(snapshot: Snapshot) -> Callable[[], Samples]:
-        return probing(cell.environment, agent, snapshot, runs=runs, seed=cell.seed)
+        return probing(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
 
     under_way = [begun(snapshot) for snapshot in snapshots[:1]]
     for index, snapshot in enumerate(snapshots):

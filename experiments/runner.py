@@ -43,6 +43,7 @@ from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
 from samplers.settings import InputError
 
 SAVE_EVERY = 20.0  # seconds of a cell that an interruption may cost
+LOOK_EVERY = 2.0  # seconds between looks at what other processes have finished
 UNFINISHED = "unfinished"
 
 type Progress = Callable[
@@ -83,7 +84,8 @@ def folder_of(study: Study) -> Folder:
 
 
 def check(study: Study) -> None:
-    """Raises InputError for any cell that cannot run."""
+    """Raises InputError for any cell that cannot run, and for a folder that is not the study's."""
+    folder_of(study).check(study)
     by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
     for cell in by_structure.values():
         try:
@@ -108,6 +110,7 @@ def run(
     elsewhere and stored, and gives those that failed.
     """
     job = Job(study, folder, progress, warn)
+    job.progress = _Everyone(job, progress)
     with folder.locks() as locks:
         if launch is not None:
             ours = [cell for cell in study.cells if locks.take(cell.id)]
@@ -125,6 +128,7 @@ def run(
                     elsewhere.append(cell)
             if len(elsewhere) == len(waiting):
                 time.sleep(PATIENCE)
+                job.progress.look()
             waiting = elsewhere
         with locks.held("results"), folder.writing():
             return finish(study, folder, job.data, job.status, warn)
@@ -132,10 +136,10 @@ def run(
 
 def assist(study: Study, folder: Folder) -> None:
     """Computes cells that nobody is at, from the last to the first, for another process to read."""
-    job = Job(study, folder, _quiet, lambda _: None)
+    job = Job(study, folder)
     with folder.locks() as locks:
         for cell in reversed(study.cells):
-            if not folder.holds(cell) and locks.take(cell.id):
+            if not job.finished(cell) and locks.take(cell.id):
                 job.do(cell)
                 locks.give(cell.id)
 
@@ -209,10 +213,20 @@ class Job:
 
     study: Study
     folder: Folder
-    progress: Progress
-    warn: Callable[[str], None]
+    progress: Progress = _quiet
+    warn: Callable[[str], None] = lambda _: None
     data: dict[str, xr.DataTree] = field(default_factory=dict)
     status: dict[str, Status] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> list[jax.Device]:
+        """Those that this process computes on."""
+        return jax.devices()[: self.study.devices]
+
+    def finished(self, cell: Cell) -> bool:
+        """Whether everything of a cell is stored, as far as names tell."""
+        kinds = ["", "states", self._diagnosis(cell)] if self.study.diagnostics.probes(cell) else [""]
+        return all(self.folder.holds(cell, kind) for kind in kinds)
 
     def do(self, cell: Cell) -> None:
         """Reads or computes a cell; what goes wrong inside is told in its status, and the other cells go on."""
@@ -246,7 +260,7 @@ class Job:
             every=cell.every,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
-            devices=jax.devices()[: self.study.devices],
+            devices=self.devices,
             checkpoint=Unfinished(self, cell, probes),
         )
         return self.keep_rounds(cell, simulation)
@@ -286,9 +300,11 @@ class Job:
                 self.states(cell, probes),
                 self.diagnosed_runs(cell),
                 lambda: self.progress(cell, cell.rounds, next(done)),
-                self.warn,
+                self.devices,
             )
             stored = self.keep_diagnostics(cell, groups)
+        if refused := stored["diagnostics"].attrs["refused"]:
+            self.warn(f"{cell.name}: {refused}")
         self.progress(cell, cell.rounds, len(probes))
         return {node.path.lstrip("/"): node.to_dataset() for node in stored.subtree if node.data_vars}
 
@@ -317,6 +333,29 @@ class Job:
         except DamagedError as damage:
             self.warn(f"{damage}; computing it again")
             return None
+
+
+class _Everyone:
+    """Tells of this process's rounds, and now and then of the cells that others have finished."""
+
+    def __init__(self, job: Job, tell: Progress) -> None:
+        self._job, self._tell = job, tell
+        self._others = {cell.id: cell for cell in job.study.cells}
+        self._last = 0.0
+
+    def __call__(self, cell: Cell, done: int, diagnosed: int) -> None:
+        self._others.pop(cell.id, None)
+        self._tell(cell, done, diagnosed)
+        self.look()
+
+    def look(self) -> None:
+        """Looks for what others have finished, if the last time was a while ago."""
+        if time.monotonic() - self._last < LOOK_EVERY:
+            return
+        self._last = time.monotonic()
+        for cell in [cell for cell in self._others.values() if self._job.finished(cell)]:
+            del self._others[cell.id]
+            self._tell(cell, cell.rounds, len(self._job.study.diagnostics.probes(cell)))
 
 
 class Unfinished:

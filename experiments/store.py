@@ -72,13 +72,9 @@ class Folder:
 
     def claim(self, study: Study) -> None:
         """Makes the folder this study's own, or raises InputError and leaves everything as it was."""
+        self.check(study)
         config = self.path / "config.yaml"
         try:
-            if self.path.exists() and not self.path.is_dir():
-                raise InputError(f"output={self.path} is a file, not a folder; choose another output=")
-            # What is not whole yet may be the config of another process that came a moment earlier.
-            if self.path.is_dir() and any(path.suffix != PART for path in self.path.iterdir()):
-                self._check_ours(config, study)
             self.path.mkdir(parents=True, exist_ok=True)
             write_atomically(config, OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode())
             self.cells.mkdir(exist_ok=True)
@@ -86,6 +82,17 @@ class Folder:
                 sweep(folder)
         except OSError as error:
             raise InputError(f"cannot write to output={self.path}: {error.strerror or error}") from None
+
+    def check(self, study: Study) -> None:
+        """Raises InputError where there is something else than this study's own results."""
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise InputError(f"output={self.path} is a file, not a folder; choose another output=")
+            # What is not whole yet may be the config of another process that came a moment earlier.
+            if self.path.is_dir() and any(path.suffix != PART for path in self.path.iterdir()):
+                self._check_ours(self.path / "config.yaml", study)
+        except OSError as error:
+            raise InputError(f"cannot read output={self.path}: {error.strerror or error}") from None
 
     def _check_ours(self, config: Path, study: Study) -> None:
         try:
@@ -112,9 +119,9 @@ class Folder:
         path = self._file(cell, kind)
         return read_tree(path) if path.exists() else None
 
-    def holds(self, cell: Cell) -> bool:
-        """Whether a cell's rounds are stored."""
-        return self._file(cell, "").exists()
+    def holds(self, cell: Cell, kind: str = "") -> bool:
+        """Whether a piece of a cell is stored; its rounds if nothing is said."""
+        return self._file(cell, kind).exists()
 
     def write(self, cell: Cell, tree: xr.DataTree, kind: str = "") -> None:
         """Stores a piece of a cell whole: its rounds, its `states`, its `diagnostics`."""

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from experiments.cells import Cell, by_panel, varied
 from experiments.relation import Pair, condition, median_of
@@ -38,7 +38,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
             name = " ".join(_told(cell, k) for k in other if cell.flat.get(k) is not None)
             lines.setdefault(name or str(cell.flat.get("sampler", cell.flat["agent"])), []).append(cell)
         for name, line in lines.items():
-            appearance = look(name, tuple(lines))
+            appearance = _appearance(lines, name)
             _line(axes[0][column], line, data, key, name, appearance)
             if measured:
                 _quality_line(axes[1][column], line, data, key, appearance)
@@ -47,8 +47,34 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
         axes[-1][column].set(xlabel=key)
-        axes[0][column].legend(fontsize=8, ncols=2)
+    _legend(figure, axes)
     return figure
+
+
+def _appearance(lines: Mapping[str, Sequence[Cell]], name: str) -> dict[str, Any]:
+    """The colour of the sampler; lines of one sampler differ in dashes and markers."""
+
+    def who(line: str) -> str:
+        flat = lines[line][0].flat
+        return str(flat.get("sampler", flat["agent"]))
+
+    alike = [line for line in lines if who(line) == who(name)]
+    own = look(who(name), tuple(dict.fromkeys(map(who, lines))))
+    index = alike.index(name)
+    if who(name) != "exact":
+        own["linestyle"] = ("-", "--", ":", "-.")[index % 4]
+    return own | {"marker": MARKERS[index % len(MARKERS)]}
+
+
+def _legend(figure: Figure, axes: np.ndarray) -> None:
+    """One for all panels, below them."""
+    handles = {
+        label: handle
+        for ax in axes.ravel()
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    columns = min(len(handles), 5 if max(map(len, handles), default=0) < 16 else 3)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=9)
 
 
 def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure | None:
@@ -68,14 +94,15 @@ def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) ->
             )
         ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
         _plain(ax)
-        ax.legend(fontsize=8)
+    _legend(figure, axes)
     return figure
 
 
 def _plain(ax: Axes) -> None:
-    """Numbers on a logarithmic axis as they are."""
-    for formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
-        formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    """Numbers on a logarithmic axis as they are, few enough to be read."""
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _points(
@@ -105,10 +132,11 @@ def _line(
     appearance: dict[str, Any],
 ) -> None:
     if any(key not in cell.flat for cell in line):
-        ax.axhline(float(final_regret(data[line[0].id]).mean()), label=name, **appearance)
+        level = {key: value for key, value in appearance.items() if key != "marker"}
+        ax.axhline(float(final_regret(data[line[0].id]).mean()), label=name, **level)
         return
     at = np.array([float(cell.flat[key]) for cell in line])
-    _points(ax, at.tolist(), line, data, label=name, marker="o", **appearance)
+    _points(ax, at.tolist(), line, data, label=name, **appearance)
     scale(ax, at)
 
 
@@ -120,7 +148,7 @@ def _quality_line(
     tv = [median_of(values(data[cell.id].children["diagnostics"], "tv")) for cell in known]
     at = np.array([float(cell.flat[key]) for cell in known])
     if known:
-        ax.plot(at, tv, marker="o", ms=4, **appearance)
+        ax.plot(at, tv, ms=4, **appearance)
         scale(ax, at)
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from experiments import companions, runner
 from experiments.companions import COMMAND, processes_for
 from experiments.config import resolve
 from experiments.estimate import Estimate
+from samplers.settings import InputError
 
 ROOT = Path(__file__).parents[1]
 WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
@@ -26,7 +28,39 @@ def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
     assert processes_for(study, long, cores=1) == 1
     assert processes_for(study, short, cores=2) == 1
     assert processes_for(resolve(["devices=1", "sampler=exact"]), long, cores=2) == 1
-    assert processes_for(resolve(["processes=3", "sampler=exact"]), short, cores=2) == 3
+    assert processes_for(resolve(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
+
+
+def test_what_was_said_about_processes_makes_sense(monkeypatch):
+    study, long = resolve(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
+    for said in ("two", "0", "-1"):
+        monkeypatch.setenv("FGTSVA_PROCESSES", said)
+        with pytest.raises(InputError, match="FGTSVA_PROCESSES"):
+            processes_for(study, long, cores=2)
+    monkeypatch.setenv("FGTSVA_PROCESSES", "")
+    assert processes_for(study, long, cores=2) == 2
+
+
+def test_a_companion_is_called_as_its_caller_was(monkeypatch):
+    monkeypatch.setattr(sys, "orig_argv", ["python", "mine.py", "run", "rounds=3"])
+    monkeypatch.setattr(sys, "argv", ["mine.py", "run", "rounds=3"])
+    assert companions.command() == [sys.executable, "mine.py"]
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", "rounds=4"])  # not what the process was called with
+    assert companions.command() == [sys.executable, "-c", companions.COMMAND]
+
+
+def test_who_assists_computes_what_nobody_has(tmp_path):
+    words = (*WORDS, "sampler=exact,psgld", "diagnostics.runs=0", f"output={tmp_path / 'here'}", "devices=1")
+    study = resolve(words)
+    folder = runner.prepare(study)
+    runner.assist(study, folder)
+    assert all(folder.holds(cell) for cell in study.cells)
+    before = {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
+    runner.assist(study, folder)
+    told = []
+    runner.run(study, folder, lambda cell, done, _: told.append((cell.id, done)))
+    assert before == {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
+    assert {cell for cell, _ in told} == {cell.id for cell in study.cells}
 
 
 def command(folder, *words):

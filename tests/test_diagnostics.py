@@ -521,11 +521,9 @@ def test_a_refused_reference_is_told_by_the_study(monkeypatch):
         np.ones(2, int), np.ones((2, 32)),
     )  # fmt: skip
     monkeypatch.setattr(measure, "probing", lambda *_, **__: lambda: samples)
-    told = []
-    groups = measure.diagnose(cell, [Snapshot(9, None)], 2, lambda: None, told.append)
-    (text,) = told
-    assert "sparse thompson fgts_va mala: no reference for 1 of 2 probed rounds: R-hat" in text
-    assert "R-hat" in groups["diagnostics"].attrs["refused"]
+    groups = measure.diagnose(cell, [Snapshot(9, None)], 2, lambda: None)
+    said = "no reference for 1 of 2 probed rounds: R-hat"
+    assert groups["diagnostics"].attrs["refused"].startswith(said)
     assert np.isnan(groups["diagnostics"]["tv"].values).ravel().tolist() == [False, True]
     assert np.isnan(groups["diagnostics"]["action_probability_exact"].values[1]).all()
 

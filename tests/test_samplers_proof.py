@@ -26,7 +26,6 @@ def test_agrees_with_exact_draws(name, case):
     assert outcome.mean < 0.1, outcome
 
 
-@pytest.mark.slow
 def test_mala_agrees_after_2000_sparse_rounds():
     """The one cell of the table above that every run of the tests looks at."""
     assert proof.examine("mala", "2000 sparse rounds").agrees

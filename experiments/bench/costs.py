@@ -60,7 +60,7 @@ def diagnosing(quick: bool) -> list[Measure]:
     played = simulate(cell.environment, cell.agent, rounds=200, runs=runs, probes=probes)
 
     def look() -> None:
-        diagnose(cell, played.snapshots, runs, lambda: None, lambda text: None)
+        diagnose(cell, played.snapshots, runs, lambda: None)
 
     look()
     each = 1e3 * once(look).seconds / (runs * len(probes))

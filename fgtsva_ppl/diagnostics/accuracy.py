@@ -18,7 +18,7 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
-def total_variation_floor(p: np.ndarray, n: int, m: int) -> np.ndarray:
+def total_variation_floor(p: np.ndarray, n: int, m: int | np.ndarray) -> np.ndarray:
     """What total variation comes out on average where n and m draws have the same law p."""
     return np.asarray(np.sqrt(2 * p * (1 - p) / np.pi * (1 / n + 1 / m)).sum(axis=-1) / 2)
 

@@ -3,7 +3,7 @@
 Nothing here touches the run itself. What a run met in a round follows from its key; what its agent knew was kept.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -74,9 +74,10 @@ def probing(
     runs: int,
     seed: int,
     effort: Effort | None = None,
+    devices: Sequence[jax.Device] | None = None,
 ) -> Callable[[], Samples]:
     """Begins to probe; what it returns waits for the end. In between there is time for something else."""
-    mesh = Mesh(np.array(jax.devices()), ("runs",))
+    mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
     padded = -(-runs // mesh.size) * mesh.size
     chosen = np.minimum(np.arange(padded), runs - 1)
     states = jax.tree.map(lambda x: x[chosen], snapshot.states)

@@ -90,11 +90,14 @@ def quality(samples: Samples) -> Quality:
     }
     flat = reference.reshape(len(runs), -1, reference.shape[-1])
     sound = accepted & np.all(np.isfinite(replicas), axis=(1, 2)) & np.all(np.isfinite(flat), axis=(1, 2))
+    sizes = np.full((len(runs), 1), float(flat.shape[1]))
+    if reference.ndim == 4:  # chains, whose draws are not independent
+        sizes = np.minimum(sizes, np.array([[mixing(chains).ess_bulk] for chains in reference]))
     if np.any(sound):
         mean_error, covariance_error, spread = moment_errors(replicas[sound], flat[sound])
         known = {
             "tv": total_variation(p, q)[sound],
-            "tv_floor": total_variation_floor(q, replicas.shape[1], flat.shape[1])[sound],
+            "tv_floor": total_variation_floor(q, replicas.shape[1], sizes)[sound],
             "best_arm_exact": q[runs, samples.best][sound],
             "sliced_wasserstein": sliced_wasserstein(replicas[sound], flat[sound]),
             "mean_error": mean_error,
