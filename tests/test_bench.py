@@ -11,6 +11,7 @@ from montecarlo import assert_mean, standard_error
 
 from experiments import bench, cli
 from experiments.bench import native, paper, plain
+from experiments.bench.clock import at_least, at_most
 from experiments.bench.draws import _law, promise
 from experiments.bench.rounds import Blocks
 from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, oracle, simulate
@@ -92,15 +93,21 @@ def test_rounds_that_are_told_together_add_up():
 
 
 def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(bench.PARTS, "asking", lambda quick: [bench.Measure("asking", "a [b]", 1.5, "ms")])
+    measures = [
+        bench.Measure("asking", "a [b]", 1.5, "ms"),
+        at_most("asking", "c", np.float64(3.0), 2),
+        at_least("asking", "d", np.float64(3.0), 2),
+    ]
+    monkeypatch.setitem(bench.PARTS, "asking", lambda quick: measures)
     monkeypatch.setattr(
         sys, "argv", ["fgtsva", "bench", "asking", "--quick", "--output", str(tmp_path / "b")]
     )
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 0
-    (measure,) = json.loads((tmp_path / "b" / "bench.json").read_text())["measures"]
+    measure, *others = json.loads((tmp_path / "b" / "bench.json").read_text())["measures"]
     assert measure == {"part": "asking", "what": "a [b]", "value": 1.5, "unit": "ms", "aim": "", "met": None}
+    assert [other["met"] for other in others] == [False, True]
     assert "a [b]" in capsys.readouterr().out
 
 

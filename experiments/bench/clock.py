@@ -41,9 +41,9 @@ class Measure(NamedTuple):
 
 def at_most(part: str, what: str, value: float, limit: float, unit: str = "ratio") -> Measure:
     """A measure that should not be above a limit."""
-    return Measure(part, what, value, unit, f"at most {limit:g}", value <= limit)
+    return Measure(part, what, float(value), unit, f"at most {limit:g}", bool(value <= limit))
 
 
 def at_least(part: str, what: str, value: float, limit: float, unit: str = "ratio") -> Measure:
     """A measure that should not be below a limit."""
-    return Measure(part, what, value, unit, f"at least {limit:g}", value >= limit)
+    return Measure(part, what, float(value), unit, f"at least {limit:g}", bool(value >= limit))
