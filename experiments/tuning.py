@@ -75,7 +75,11 @@ def places(cells: Sequence[Cell], data: Data, layout: Layout) -> list[Place]:
     made = []
     for members in found.values():
         own = {_knobs(cell, layout): cell for cell in members if cell.seed == first}
-        tried = {_knobs(cell, layout): final_regret(data[cell.id]) for cell in members if cell.seed != first}
+        elsewhere = [cell for cell in members if cell.seed != first]
+        tried = {
+            knobs: np.concatenate([final_regret(data[c.id]) for c in elsewhere if _knobs(c, layout) == knobs])
+            for knobs in dict.fromkeys(_knobs(cell, layout) for cell in elsewhere)
+        }
         settings = {
             key: Setting(cell, float(tried[key].mean()) if key in tried else float("nan"))
             for key, cell in own.items()

@@ -264,9 +264,9 @@ class Posterior(ABC):
 
 
 def curvature(model: Latent, data: Sums | Rows, position: Array) -> Array:
-    """Gauss-Newton: the prior's precision plus 2 sum eta grad f grad f'."""
+    """Gauss-Newton: the prior's precision plus 2 sum eta grad f grad f', forward: linear in rows."""
     features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
-    jacobian: Array = jax.jacobian(lambda x: model.function(x)(features))(position)
+    jacobian: Array = jax.jacfwd(lambda x: model.function(x)(features))(position)
     weighted = data.gram @ jacobian if isinstance(data, Sums) else data.weights[:, None] * jacobian
     return jnp.asarray(model.prior_precision) + 2 * jacobian.T @ weighted
 

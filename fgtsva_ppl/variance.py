@@ -43,7 +43,7 @@ def noisy_curvature(model: Latent, history: History, position: Array, floor: Arr
         function = model.function(x)
         return function(features), log_variance(function, features, floor) / 2
 
-    (means, logs), (predicted, log_s) = jax.jacobian(values)(position), values(position)
+    (means, logs), (predicted, log_s) = jax.jacfwd(values)(position), values(position)
     precisions = jnp.exp(-2 * log_s)
     if isinstance(data, Sums):
         function = model.function(position)

@@ -122,6 +122,8 @@ def test_rewards_may_come_late_and_in_batches():
         late.tell(0.0)
     with pytest.raises(InputError, match="question 7 is not pending; pending are 0, 1, 2"):
         late.tell_all({0: 1.0, 7: 1.0})
+    with pytest.raises(InputError, match="reward"):
+        late.tell_all({0: 1.0, 1: float("nan")})
     assert list(late.pending) == [0, 1, 2]  # a batch with a mistake is not begun
     late.tell_all({2: 0.3, 0: 0.1})
     late.tell(0.2)

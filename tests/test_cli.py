@@ -188,6 +188,7 @@ def test_list_names_everything_there_is(fgtsva):
         (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
         (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
         (["output="], ["path"]),
+        (["study=budget", "bounds=true"], ["bounds=true", "sampler.steps"]),
         (["smapler=mala"], ["sampler"]),
         (["rounds=0"], ["rounds", "at least 1"]),
         (["rounds=1e3"], ["rounds", "whole number"]),

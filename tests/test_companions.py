@@ -28,7 +28,9 @@ def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
     assert processes_for(study, long, cores=1) == 1
     assert processes_for(study, short, cores=2) == 1
     assert processes_for(resolve(["devices=1", "sampler=exact"]), long, cores=2) == 1
-    assert processes_for(resolve(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
+    assert (
+        processes_for(resolve(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
+    )
 
 
 def test_what_was_said_about_processes_makes_sense(monkeypatch):

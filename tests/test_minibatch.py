@@ -9,10 +9,12 @@ import pytest
 from montecarlo import SEED, assert_mean
 from worlds import rest_is_slow
 
-from fgtsva_ppl import FGTSVA, SGLD, Contextual, InputError, Linear, Logistic, Thompson
+from fgtsva_ppl import FGTSVA, MLP, SGLD, Contextual, InputError, Linear, Logistic, Thompson
+from fgtsva_ppl.history import empty
 from fgtsva_ppl.minibatch import loss_gradient
-from fgtsva_ppl.posterior import SIGMAS
+from fgtsva_ppl.posterior import SIGMAS, curvature
 from fgtsva_ppl.protocols import Round
+from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import check
 
 WORLD = Contextual(dim=2, arms=3)
@@ -82,3 +84,17 @@ def test_it_fits_into_the_loop(sigma):
     if sigma not in ("by_context", "modelled"):
         with pytest.raises(InputError, match="control_variate needs data that are kept"):
             check(WORLD, Thompson(Linear(), posterior, control_variate=True), rounds=5)
+
+
+def test_the_curvature_costs_no_more_than_rows_do():
+    """In operations that XLA counts: four times the rows are four times the work, not sixteen."""
+    model = latent(MLP(width=4), 3)
+
+    def operations(rows):
+        data = jax.eval_shape(
+            lambda: empty(linear=False, keep_actions=False, arms=3, dim=3, capacity=rows).data
+        )
+        lowered = jax.jit(lambda data, x: curvature(model, data, x)).lower(data, jnp.zeros(model.size))
+        return lowered.cost_analysis()["flops"]
+
+    assert operations(1024) < 4.5 * operations(256)

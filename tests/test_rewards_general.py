@@ -147,6 +147,11 @@ def column():
     return lambda features: (features @ coefficients)[:, None]
 
 
+def across():
+    coefficients = theta()
+    return lambda features: features.sum(axis=0) * coefficients
+
+
 def narrow():
     numpyro.sample("two", dist.Normal(0, 1).expand([2]).to_event(1))
     return lambda features: features @ jnp.ones(2)
@@ -167,9 +172,13 @@ def endless():
     [
         (
             column,
-            "reward column must give one number for each row of features: for shape (3, 3) it gives shape (3, 1)",
+            "reward column must give one number for each row of features: for shape (4, 3) it gives shape (4, 1)",
         ),
-        (narrow, "reward narrow fails on features of shape (3, 3): dot_general requires"),
+        (
+            across,
+            "reward across must give one number for each row of features: for shape (4, 3) it gives shape (3,)",
+        ),
+        (narrow, "reward narrow fails on features of shape (4, 3): dot_general requires"),
         (value, "reward value must return a function from features to rewards, not "),
         (endless, "reward endless: its log-density is not finite at "),
     ],

@@ -44,7 +44,7 @@ def asking(quick: bool) -> list[Measure]:
     agent, rng = ThompsonAgent(Linear(), FGTSVA(), MALA(), horizon=rounds), np.random.default_rng(0)
     asked, told = [], []
     for _ in range(rounds):
-        features = rng.normal(size=(32, 5))
+        features = rng.normal(size=(50, 20)) / 20**0.5
         begin = time.perf_counter()
         agent.ask(features, 0.5)
         answered = time.perf_counter()
@@ -53,7 +53,7 @@ def asking(quick: bool) -> list[Measure]:
         told.append(time.perf_counter() - answered)
     return [
         Measure("asking", f"{what}, median", 1e3 * statistics.median(times[warm:]), "ms")
-        for what, times in (("ask (20 MALA steps, 32 arms)", asked), ("tell", told))
+        for what, times in (("ask (d=20, 50 arms, 20 MALA steps)", asked), ("tell", told))
     ]
 
 

@@ -86,8 +86,11 @@ class ThompsonAgent:
 
     def tell_all(self, rewards: Mapping[int, float], sigmas: Mapping[int, float] | None = None) -> None:
         """The rewards of several questions, by their numbers."""
-        for question in rewards:
+        for question, reward in rewards.items():  # all of it first: a batch with a mistake is not begun
             self._number(question)
+            _finite(reward, "reward")
+            if self.settings.posterior.sigma == AFTERWARDS:
+                _deviation(None if sigmas is None else sigmas.get(question), "tell")
         for question, reward in rewards.items():
             self.tell(reward, question, None if sigmas is None else sigmas.get(question))
 

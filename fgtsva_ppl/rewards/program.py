@@ -22,7 +22,6 @@ from numpyro.infer.util import potential_energy
 
 from samplers.settings import InputError, settings
 
-ROWS = 3  # of features, on which a program's function is tried
 DRAWS = 256  # from a prior, which tell what it is like
 HUGE = 1e100  # no slope of a quadratic gets there
 
@@ -223,7 +222,10 @@ def reward_class(given: Any) -> type[Any]:
 def _abstract(name: str, made: Embedded) -> Latent:
     """The program's parameters, from shapes alone; says what is wrong with it."""
     seen: dict[str, Any] = {}
-    features = jax.ShapeDtypeStruct((ROWS, made.size), float)
+    rows = (
+        made.size + 1
+    )  # another number than of columns, so that whoever takes one for the other is found out
+    features = jax.ShapeDtypeStruct((rows, made.size), float)
 
     def flattened(features: Array) -> tuple[Array, Array]:
         function, sites = _run(handlers.seed(made.program, jax.random.key(0)))
@@ -244,10 +246,10 @@ def _abstract(name: str, made: Embedded) -> Latent:
         return flat, _tried(name, function, features)
 
     flat, values = jax.eval_shape(flattened, features)
-    if values.shape != (ROWS,):
+    if values.shape != (rows,):
         raise InputError(
             f"reward {name} must give one number for each row of features: for shape {features.shape} it gives "
-            f"shape {values.shape}, not {(ROWS,)}"
+            f"shape {values.shape}, not {(rows,)}"
         )
     return Latent(
         made.program,
