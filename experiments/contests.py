@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from experiments.scaling import AXES, Line, exponent
 from experiments.statistics import mean_interval
-from experiments.style import distinct
+from experiments.style import distinct, plain_numbers
 from experiments.summary import final_regret
 from experiments.sweeps import scale
 from experiments.tuning import LEVELS, Data, Place
@@ -107,10 +107,7 @@ def _legend(figure: Figure, ax: Axes) -> None:
 
 
 def _plain(ax: Axes) -> None:
-    """Plain numbers; within two decades also between the powers of ten."""
-    low, high = ax.get_ylim()
-    if high < 100 * low:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
+    """Plain numbers on both axes."""
+    plain_numbers(ax)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())

@@ -7,12 +7,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from experiments.bounds import bound
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.store import values
-from experiments.style import distinct, look
+from experiments.style import distinct, look, plain_numbers
 from experiments.tuning import LEVELS, Data, Place
 
 POINTS = 400  # of a curve: enough for any screen
@@ -70,12 +69,12 @@ def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:
     if bounds:
         _bounds(ax, shown)
     ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     starts = [
         np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.every // 100]
         for cell, *_ in shown
     ]
     ax.set_ylim(bottom=max(min(starts) / 2, 1e-3))
+    plain_numbers(ax)
 
 
 def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any]) -> None:

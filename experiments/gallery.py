@@ -40,7 +40,8 @@ def place(page: str, study: str, text: str) -> str:
     before, inside, after = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", page)[::2]
     entries = {found[1]: found[0] for found in re.findall(r"(### `(\w+)`.*?(?=### `|\Z))", inside, re.DOTALL)}
     entries[study] = text
-    return f"{before}{BEGIN}\n{''.join(entries[name] for name in sorted(entries)).strip()}\n{END}{after}"
+    listed = "\n\n".join(entries[name].strip() for name in sorted(entries))
+    return f"{before}{BEGIN}\n{listed}\n{END}{after}"
 
 
 def take_in(folder: Path) -> None:
@@ -52,6 +53,8 @@ def take_in(folder: Path) -> None:
     picture = Path("gallery") / f"{study}.png"
     (HERE / "gallery").mkdir(exist_ok=True)
     shutil.copyfile(chosen, HERE / picture)
+    if "quality" in drawn:
+        shutil.copyfile(drawn["quality"], HERE / "gallery" / f"{study}_quality.png")
     page = HERE / "README.md"
     text = entry(stored, picture.as_posix(), minutes_of(folder))
     page.write_text(place(page.read_text(), study, text))

@@ -151,7 +151,9 @@ def _work(cost: Cost) -> str:
     """The gradients and seconds of closeness, with what their error leaves open."""
     gradients, seconds = cost.gradients, cost.seconds
     told = f"{gradients.value:.0f} gradients a round"
-    if gradients.value <= 1:
+    if (
+        gradients.value <= 1 and cost.work != "steps"
+    ):  # a kernel without gradients says what it counts instead
         told += f", that is {cost.work}"
     if gradients.low < gradients.value:
         told += f", by its interval perhaps {gradients.low:.0f}"

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fgtsva_ppl import SAMPLERS
 
@@ -58,3 +60,11 @@ def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     names = [*FIRST, *(known for known in SAMPLERS.names() if known not in ("exact", *FIRST))]
     index = names.index(name) if name in names else others.index(name) if name in others else 0
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}
+
+
+def plain_numbers(ax: Axes) -> None:
+    """Numbers of a logarithmic upright axis as they are; over few decades also between the powers of ten."""
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 1000 * low else (1.0,)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())

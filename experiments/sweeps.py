@@ -8,13 +8,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from experiments.cells import Cell, by_panel, varied
 from experiments.relation import Pair, condition, median_of
 from experiments.statistics import mean_interval
 from experiments.store import values
-from experiments.style import MARKERS, look
+from experiments.style import MARKERS, look, plain_numbers
 from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -43,7 +43,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
             if measured:
                 _quality_line(axes[1][column], line, data, key, appearance)
         axes[0][column].set(title=title, ylabel="final regret", yscale="log")
-        _plain(axes[0][column])
+        plain_numbers(axes[0][column])
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
         axes[-1][column].set(xlabel=key)
@@ -93,16 +93,9 @@ def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) ->
                 ax, [known[cell.id] for cell in line], line, data, label=name, marker="o", **look(name, names)
             )
         ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
-        _plain(ax)
+        plain_numbers(ax)
     _legend(figure, axes)
     return figure
-
-
-def _plain(ax: Axes) -> None:
-    """Numbers on a logarithmic axis as they are, few enough to be read."""
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _points(
@@ -120,6 +113,8 @@ def _told(cell: Cell, key: str) -> str:
     value = cell.flat[key]
     if "." not in key:
         return str(value)
+    if isinstance(value, bool):
+        return f"{key.rpartition('.')[2]}={str(value).lower()}"
     return f"{key.rpartition('.')[2]}={value:g}" if isinstance(value, float | int) else f"{value}"
 
 
@@ -157,6 +152,9 @@ def scale(ax: Axes, at: np.ndarray) -> None:
     positive = at[at > 0]
     if positive.size > 1 and positive.max() >= 10 * positive.min():
         ax.set_xscale("symlog", linthresh=float(positive.min()))
+        ax.xaxis.set_major_locator(FixedLocator(sorted(set(at.tolist()))))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
 
 
 def against_gap(found: Sequence[Pair]) -> Figure:
@@ -188,6 +186,7 @@ def against_gap(found: Sequence[Pair]) -> Figure:
         ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
         if reach > 20:
             ax.set_yscale("symlog", linthresh=2)
+            ax.set_ylim(top=1.5 * reach)
         if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")
             ax.xaxis.set_minor_formatter(NullFormatter())
