@@ -212,6 +212,7 @@ def test_regret_is_sublinear(case: str) -> None:
     assert not np.any(result.restored)
 
 
+@pytest.mark.slow
 def test_greedy_and_uniform_regret_is_linear() -> None:
     """Nothing guards them: a sub-linear result here would mean that the loop is broken."""
     for agent in (Greedy(), Uniform()):

@@ -210,6 +210,7 @@ def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
         assert row["growth"] == pytest.approx(0.3, abs=0.01)
 
 
+@pytest.mark.slow
 def test_table1_comes_out_each_way():
     def verdicts(law, rate=lambda name: 0.0):
         made, data = table1(law, rate)

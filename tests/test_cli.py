@@ -126,6 +126,7 @@ def test_a_seed_gives_the_same_numbers_again(fgtsva):
     assert a == b != c
 
 
+@pytest.mark.slow
 def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
     fgtsva("run", *SMALL, "output=a")
     assert fgtsva("run", *SMALL, "every=4", "output=b")[0] == 0

@@ -131,6 +131,7 @@ def test_moment_errors_of_a_control_are_the_known_ones(wrong):
         assert np.all(np.abs(z) < stats.t.ppf(1 - FALSE_ALARM / 2, AGAIN - 1) * np.sqrt(1 + 1 / AGAIN)), z
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_total_variation_of_a_control_is_the_known_one(wrong):
     """Of the laws of the arms: e times that between prior and posterior, where draws are mixed with the prior.
@@ -159,6 +160,7 @@ def test_total_variation_of_a_control_is_the_known_one(wrong):
     assert np.all(np.abs(gaps) < Z * np.array(scatter))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_nested_rhat_of_a_control_that_forgets_its_start_has_its_known_law(wrong):
     """For independent draws M B/W has the law F(K - 1, K (M - 1)) in each coordinate; the worst of them is shown."""
@@ -170,6 +172,7 @@ def test_nested_rhat_of_a_control_that_forgets_its_start_has_its_known_law(wrong
     assert np.all(shown < law.isf(FALSE_ALARM / 2 / laws[0].mean.size))
 
 
+@pytest.mark.slow
 def test_nested_rhat_of_a_control_that_is_held_back_has_its_known_law():
     """Starts are N(m, 4 S); half of the draws stay there. The log of B/W against its law, all runs together."""
     found, laws = measured(stuck=0.5)
@@ -538,6 +541,7 @@ def test_the_gate_refuses_what_posteriordb_would():
     assert gate(walk, 0) != ""
 
 
+@pytest.mark.slow
 def test_a_stuck_control_shows_in_unique_draws_and_an_exact_one_in_nothing():
     stuck, exact = measured(stuck=0.95)[0].metrics, measured(spread=1.0)[0].metrics
     assert np.all(stuck["unique"] < 0.1)

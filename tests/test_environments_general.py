@@ -279,11 +279,15 @@ def test_noise_is_a_group_of_the_command_line():
     assert len({cell.id for cell in (plain, *noisy)}) == 3
 
 
-def test_a_cell_knows_the_content_of_its_table(tmp_path):
+def test_a_cell_knows_the_content_of_its_table(tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     words = ["environment=table", f"environment.path={path}", "environment.label=kind", "sampler=mala"]
     ids = []
     for frame in (FRAME, FRAME.iloc[:3], FRAME):
         frame.to_csv(path, index=False)
+        monkeypatch.setattr(tables, "_read", {})  # as in another process
         ids.append(resolve(words).cells[0].id)
     assert ids[0] == ids[2] != ids[1]
+    FRAME.iloc[:3].to_csv(path, index=False)
+    with pytest.raises(InputError, match="has changed since this process read it"):
+        _ = resolve(words).cells[0].id

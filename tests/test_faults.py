@@ -175,6 +175,7 @@ def test_a_program_that_raises_when_it_is_traced(fgtsva):
     assert found[2]["raising"]["final_regret_mean"] == ""
 
 
+@pytest.mark.slow
 def test_a_program_that_raises_when_it_runs(fgtsva):
     found = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.steps=1", by="reward")
     assert_told(found, "called_back", "linear", "ArithmeticError: while running")

@@ -121,6 +121,7 @@ def quick(monkeypatch):
     monkeypatch.setattr("experiments.report.page.draw", lambda *args: [])
 
 
+@pytest.mark.slow
 @settings(max_examples=40, **NO_LIMIT)
 @given(words)
 @example(["posterior.c=range(1,1e12)"])

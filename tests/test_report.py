@@ -366,6 +366,7 @@ def ran(tmp_path_factory):
     return folder, printed.getvalue()
 
 
+@pytest.mark.slow
 def test_a_run_writes_the_report_that_the_command_rebuilds(ran, capsys, monkeypatch):
     folder, printed = ran
     made = folder / "report.html"
@@ -381,6 +382,7 @@ def test_a_run_writes_the_report_that_the_command_rebuilds(ran, capsys, monkeypa
         assert word in text
 
 
+@pytest.mark.slow
 def test_measuring_leaves_the_bits_of_the_run(ran, tmp_path, capsys, monkeypatch):
     words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
     code, _, err = call("run", *words, f"output={tmp_path / 'plain'}", capsys=capsys, monkeypatch=monkeypatch)
@@ -398,6 +400,7 @@ def test_measuring_leaves_the_bits_of_the_run(ran, tmp_path, capsys, monkeypatch
             )
 
 
+@pytest.mark.slow
 def test_arviz_plots_the_stored_chains(ran):
     """As a user would: what was stored, read back, handed over as it is."""
     matplotlib.use("Agg")

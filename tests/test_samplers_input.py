@@ -125,6 +125,7 @@ def filled(rounds=40, capacity=64, dim=3):
     return history, Round(jnp.asarray(rng.normal(size=(4, dim))), jnp.asarray(0.5))
 
 
+@pytest.mark.slow
 def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
     history, seen = filled()
     target = FGTSVA(c=0.1, alpha=0.1).target(latent(Sigmoid(), 3), history, seen)

@@ -121,7 +121,7 @@ def test_warm_ups_are_due_on_the_rounds_that_were_chosen():
     assert [int(t) for t in rounds if due(jnp.asarray(t - 1), 5)] == [1, 6, 11, 16]
 
 
-@pytest.mark.parametrize("batched", rest_is_slow([False, True], [True]))
+@pytest.mark.parametrize("batched", rest_is_slow([False, True], []))
 def test_warm_up_learns_the_metric_and_is_paid_for(batched):
     """Plain coordinates, condition 1000: with the learnt metric the chain covers the widest axis, without it hardly."""
     plain = HMC(whiten="none", steps=5)

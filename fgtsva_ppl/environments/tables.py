@@ -23,6 +23,9 @@ LITERATURE = {
 }
 
 
+_read: dict[str, str] = {}  # files that this process has read -> their digests
+
+
 class Table(NamedTuple):
     """Rows to classify."""
 
@@ -87,9 +90,12 @@ def read(path: str, label: str) -> Table:
 def fingerprint(path: str) -> str:
     """A digest of a file, so that results from another content are not taken for this one's."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
     except OSError as error:
         raise InputError(f"cannot read {path!r}: {error.strerror}") from None
+    if _read.setdefault(path, digest) != digest:  # what was read, and compiled programs, hold the old content
+        raise InputError(f"{path} has changed since this process read it; begin anew")
+    return digest
 
 
 def openml(name: str) -> Table:
