@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 import arviz
+import h5py
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -411,3 +412,12 @@ def test_arviz_plots_the_stored_chains(ran):
     for plot in (arviz.plot_trace, arviz.plot_rank, arviz.plot_ess):
         assert len(plot(stored, backend="matplotlib").viz["figure"].item().axes) > 0
         plt.close("all")
+
+
+def test_why_rounds_have_no_reference_is_told(tmp_path):
+    folder = store(tmp_path / "here")
+    with h5py.File(folder / "results.nc", "r+") as file:
+        file["cells/sparse1/diagnostics"].attrs["refused"] = "no reference for 1 of 2 <b>rounds</b>"
+    page = write(folder).read_text()
+    assert "sparse mala: no reference for 1 of 2 &lt;b&gt;rounds&lt;/b&gt;." in page
+    assert page.count("no reference for") == 1

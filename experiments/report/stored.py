@@ -50,6 +50,7 @@ class Probes:
 
     diagnostics: xr.Dataset | None = None  # (run, probe), action probabilities (run, probe, arm)
     chains: Mapping[int, xr.Dataset] = field(default_factory=dict)  # round -> (chain, draw, ...)
+    refused: str = ""  # why some rounds have no reference
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,8 @@ def _probes(group: h5py.Group) -> Probes:
         if (matched := ROUND.fullmatch(name)) and "posterior" in inner
     }
     diagnostics = _dataset(group["diagnostics"]) if "diagnostics" in group else None
-    return Probes(diagnostics, dict(sorted(chains.items())))
+    refused = str(group["diagnostics"].attrs.get("refused", "")) if diagnostics is not None else ""
+    return Probes(diagnostics, dict(sorted(chains.items())), refused)
 
 
 @contextmanager

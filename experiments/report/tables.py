@@ -240,7 +240,17 @@ def quality_table(rows: Sequence[Row], probes: Sequence[Probes | None]) -> Marku
         "Sampler quality. Medians over diagnosed runs and probe rounds; – where a notion does not apply."
     )
     legend = tag("details", tag("summary", "What the columns mean"), tag("dl", *meanings))
-    return join([table(caption, columns, chosen), legend])
+    return join([table(caption, columns, chosen), *_refusals(rows, probes), legend])
+
+
+def _refusals(rows: Sequence[Row], probes: Sequence[Probes | None]) -> list[Markup]:
+    """Which cells have rounds without a reference, and why: there a dash means unknown."""
+    told = [
+        f"{row['environment']} {row['sampler']}: {known.refused}."
+        for row, known in zip(rows, probes, strict=True)
+        if known is not None and known.refused
+    ]
+    return [tag("p", " ".join(told))] if told else []
 
 
 def _median(key: str) -> Callable[[Row], Field]:
