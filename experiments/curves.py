@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from experiments.bounds import bound
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.store import values
-from experiments.style import distinct, look, plain_numbers
+from experiments.style import distinct, graded, look, plain_numbers
 from experiments.tuning import LEVELS, Data, Place
 
 POINTS = 400  # of a curve: enough for any screen
@@ -56,11 +56,48 @@ def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) ->
             ]
             _panel(ax, shown, data, bounds)
             ax.set(title=f"{panel}, {level} settings")
+    _common_legend(figure, axes)
+    return figure
+
+
+def sweep_curves(found: Sequence[Place], data: Data, key: str) -> Figure:
+    """The same along a setting: a row per algorithm and level, a line per value from dark to light."""
+    rows = [
+        (name, level)
+        for name in dict.fromkeys(place.name for place in found)
+        for level in LEVELS
+        if any(place.name == name and place.at(level) for place in found)
+        and (level == LEVELS[0] or any(place.name == name and place.knobs for place in found))
+    ]
+    panels = list(dict.fromkeys(place.panel for place in found))
+    values_met = sorted({float(cell.flat[key]) for place in found if (cell := _any_cell(place)) is not None})
+    looks = graded(values_met)
+    figure = Figure(figsize=(4.6 * len(panels) + 1.6, 3.3 * len(rows)))
+    axes = figure.subplots(len(rows), len(panels), squeeze=False, sharex=True, sharey="col")
+    for row, (name, level) in zip(axes, rows, strict=True):
+        for ax, panel in zip(row, panels, strict=True):
+            chosen = {
+                float(setting.cell.flat[key]): setting.cell
+                for place in found
+                if (place.name, place.panel) == (name, panel) and (setting := place.at(level)) is not None
+            }
+            shown = [Shown(chosen[at], f"{at:g}", looks[at]) for at in sorted(chosen)]
+            _panel(ax, shown, data, bounds=False)
+            ax.set_title(f"{panel}: {name},\n{level} settings", fontsize=10)
+    _common_legend(figure, axes, title=key.rpartition(".")[2])
+    return figure
+
+
+def _any_cell(place: Place) -> Cell | None:
+    return next((setting.cell for level in LEVELS if (setting := place.at(level)) is not None), None)
+
+
+def _common_legend(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
+    """One for all panels, beside them."""
     lines = {
         label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9)
-    return figure
+    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9, title=title)
 
 
 def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:

@@ -32,7 +32,8 @@ def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Fi
     if scaled:
         return {"scaling": contests.along_axes(scaled), "exponents": contests.exponents(scaled)}
     if found and layout.sweep is not None:
-        return {"sweep": contests.along_sweep(found, data, layout.sweep)}
+        along = contests.along_sweep(found, data, layout.sweep)
+        return {"sweep": along, "regret": curves.sweep_curves(found, data, layout.sweep)}
     return {"regret": curves.standing_curves(found, data, layout.bounds)} if found else {}
 
 

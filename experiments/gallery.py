@@ -3,12 +3,17 @@
 import re
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from experiments.report.page import FIRST
 from experiments.report.stored import Stored, read
+from experiments.summary import Row
+from experiments.tuning import LEVELS
 
 HERE = Path(__file__).parent
+SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = (
     "sweep",
@@ -20,14 +25,52 @@ SHOWN = (
 
 
 def entry(stored: Stored, picture: str, minutes: float) -> str:
-    """A study as the gallery shows it: question, command, time, figure, finding."""
+    """A study as the gallery shows it: question, command, time, finding, figure."""
     study, title, question = (stored.config[key] for key in ("study", "title", "question"))
-    finding = " ".join(stored.reading[:FIRST])
+    found = [
+        " ".join(stored.reading[:FIRST]),
+        verdicts(stored.verdicts),
+        standings(stored.table("standings")),
+    ]
     return (
         f"### `{study}`: {title}\n{question}\n\n"
         f"    fgtsva run study={study}    # {minutes:.0f} minutes, {len(stored.cells)} cells\n\n"
-        f"{finding}\n\n![{title}]({picture})\n\n"
+        f"{'\n\n'.join(filter(None, found))}\n\n![{title}]({picture})\n\n"
     )
+
+
+def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Every claim with what was found of it."""
+    return "\n".join(f"- {row['claim']}: **{row['verdict']}**" for row in rows)
+
+
+def standings(rows: Sequence[Row]) -> str:
+    """Growth log2 R(T)/R(T/2) and regret of every algorithm, environment by environment; nothing along a sweep."""
+    places = [(row["algorithm"], row["environment"], row["level"]) for row in rows]
+    if not rows or len(set(places)) < len(places):
+        return ""
+    environments = list(dict.fromkeys(environment for _, environment, _ in places))
+    if len(environments) > SIDE_BY_SIDE:
+        return ""
+    at = dict(zip(places, rows, strict=True))
+
+    def cell(name: str, level: str, key: str, style: str) -> str:
+        found = [at.get((name, environment, level)) for environment in environments]
+        return " / ".join("-" if row is None else format(row[key], style) for row in found)
+
+    lines = [
+        f"{' / '.join(environments)}:\n",
+        "| algorithm | growth, textbook | regret, textbook | growth, tuned | regret, tuned |",
+        "|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(name for name, *_ in places):
+        told = [
+            cell(name, level, key, style)
+            for level in LEVELS
+            for key, style in (("growth", ".2f"), ("final_regret_mean", ".1f"))
+        ]
+        lines.append(f"| {name} | {' | '.join(told)} |")
+    return "\n".join(lines)
 
 
 def minutes_of(folder: Path) -> float:

@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fgtsva_ppl import SAMPLERS
@@ -50,6 +52,15 @@ def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
             "linewidth": 2.6 if index < 2 else 1.5,
         }
         for index, name in enumerate(names)
+    }
+
+
+def graded(levels: Sequence[float]) -> dict[float, dict[str, Any]]:
+    """Colours from dark to light for the values of a setting, in their order; zero is dashed."""
+    shades = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(levels)))
+    return {
+        level: {"color": to_hex(shade), "linestyle": "-" if level else "--"}
+        for level, shade in zip(levels, shades, strict=True)
     }
 
 

@@ -36,7 +36,7 @@ class Sums(NamedTuple):
             self.square + weight * reward**2,
         )
 
-    def scaled(self, factor: Array) -> "Sums":
+    def scaled(self, factor: Array | float) -> "Sums":
         """With every weight multiplied."""
         return jax.tree.map(lambda total: factor * total, self)
 
@@ -60,7 +60,7 @@ class Rows(NamedTuple):
             self.weights.at[index].set(weight),
         )
 
-    def scaled(self, factor: Array) -> "Rows":
+    def scaled(self, factor: Array | float) -> "Rows":
         """With every weight multiplied."""
         return self._replace(weights=factor * self.weights)
 
@@ -72,13 +72,20 @@ class ActionSets(NamedTuple):
     present: Array  # (capacity,), one where filled
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=("position", "gradient"), meta_fields=("arms", "dim"))
-@dataclasses.dataclass(frozen=True)
-class Anchor:
-    """A mode that is moved now and then, and what the data pull at it: minibatch gradients are measured from there."""
+class Anchor(NamedTuple):
+    """A mode from which minibatch gradients are measured."""
 
     position: Array
-    gradient: Array  # of the loss of all data, at the position
+    pull: Array  # the gradient of the loss of all data there
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=("curvature", "anchor"), meta_fields=("arms", "dim"))
+@dataclasses.dataclass(frozen=True)
+class Running:
+    """What is known of all data without going through them: kept up datum by datum, and made anew now and then."""
+
+    curvature: Array  # of their loss, each datum's at the position of its round
+    anchor: Anchor | None  # None: gradients are not measured from anywhere
     arms: int  # of the rounds, so that the program can be found again
     dim: int
 
@@ -90,7 +97,7 @@ class History(NamedTuple):
     past: ActionSets | None  # kept only where a posterior needs it and the action set changes
     variance: Array  # Lambda_{t-1}
     rounds: Array  # t - 1
-    anchor: Anchor | None = None  # kept only where minibatch gradients have a control variate
+    running: Running | None = None  # kept only where gradients come from minibatches
 
     def added(
         self, actions: Array, action: Array, reward: Array, weight: Array, variance: Array
@@ -102,7 +109,7 @@ class History(NamedTuple):
                 past.actions.at[self.rounds].set(actions), past.present.at[self.rounds].set(1.0)
             )
         data = self.data.added(actions[action], reward, weight, self.rounds)
-        return History(data, past, self.variance + variance, self.rounds + 1, self.anchor)
+        return History(data, past, self.variance + variance, self.rounds + 1, self.running)
 
 
 def empty(*, linear: bool, keep_actions: bool, arms: int, dim: int, capacity: int) -> History:

@@ -1,12 +1,13 @@
 """Gradients from a few of the data: what stochastic-gradient samplers need of a posterior that keeps its rows."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import Anchor, Rows
+from fgtsva_ppl.history import Rows, Running
 from fgtsva_ppl.rewards.program import Latent, RewardFunction
 
 NEWTON_STEPS = 10  # towards the mode, whenever the anchor is moved
@@ -14,13 +15,17 @@ NEWTON_STEPS = 10  # towards the mode, whenever the anchor is moved
 type Loss = Callable[[Rows, RewardFunction], Array]
 
 
+class Batches(NamedTuple):
+    """The data, to be picked from."""
+
+    rows: Rows
+    filled: Array  # so many rows
+    factor: Array | float  # by which every weight is multiplied as of now
+    running: Running | None
+
+
 def minibatch_gradient(
-    model: Latent,
-    rows: Rows,
-    filled: Array,
-    loss: Loss,
-    bonus: Callable[[RewardFunction], Array],
-    anchor: Anchor | None = None,
+    model: Latent, batches: Batches, loss: Loss, bonus: Callable[[RewardFunction], Array]
 ) -> Callable[[Array, Array, int], Array]:
     """(key, position, m) -> gradient of the log-posterior, its loss estimated from m of the filled rows.
 
@@ -28,6 +33,7 @@ def minibatch_gradient(
     filled it uses each once and is exact. Prior and bonus are exact always. With an anchor (a control variate, Baker
     et al. 2019) only the difference to the gradient there is estimated: that is the smaller, the nearer the anchor.
     """
+    rows, filled, factor, running = batches
     log_prior = model.logdensity(model.program)
 
     def gradient(key: Array, position: Array, m: int) -> Array:
@@ -37,16 +43,17 @@ def minibatch_gradient(
             lambda row: jnp.take(row, jnp.where(fits, jnp.arange(m), picked), 0, mode="fill", fill_value=0),
             rows,
         )
-        scale = jnp.where(fits, 1.0, filled / m)
+        scale = factor * jnp.where(fits, 1.0, filled / m)
 
         def estimate(position: Array) -> Array:
             function = model.function(position)
             return log_prior(position) - scale * loss(batch, function) + bonus(function)
 
         there = jax.grad(estimate)(position)
+        anchor = None if running is None else running.anchor
         if anchor is None:
             return there
-        return there + scale * loss_gradient(model, loss, batch, anchor.position) - anchor.gradient
+        return there + scale * loss_gradient(model, loss, batch, anchor.position) - factor * anchor.pull
 
     return gradient
 
@@ -56,16 +63,21 @@ def loss_gradient(model: Latent, loss: Loss, rows: Rows, position: Array) -> Arr
     return jax.grad(lambda x: loss(rows, model.function(x)))(position)
 
 
-def mode(model: Latent, rows: Rows, loss: Loss, curvature: Callable[[Array], Array], start: Array) -> Array:
+def mode(
+    model: Latent,
+    loss: Callable[[RewardFunction], Array],
+    precision: Callable[[Array], Array],
+    start: Array,
+) -> Array:
     """Where prior and data are most probable, nearly: Gauss-Newton steps, damped when they do not go uphill."""
     log_prior = model.logdensity(model.program)
 
     def density(x: Array) -> Array:
-        return log_prior(x) - loss(rows, model.function(x))
+        return log_prior(x) - loss(model.function(x))
 
     def step(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         position, damping = carry
-        matrix = curvature(position)
+        matrix = precision(position)
         damped = matrix + damping * jnp.diag(jnp.diagonal(matrix))
         proposed = position + jnp.linalg.solve(damped, jax.grad(density)(position))
         uphill = density(proposed) > density(position)

@@ -18,7 +18,7 @@ from jax import Array
 
 from fgtsva_ppl import oracle
 from fgtsva_ppl.history import Anchor, History, Rows, Sums
-from fgtsva_ppl.minibatch import loss_gradient, minibatch_gradient, mode
+from fgtsva_ppl.minibatch import Batches, loss_gradient, minibatch_gradient, mode
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards.finite import FiniteProgram
 from fgtsva_ppl.rewards.modelled import Modelled
@@ -104,42 +104,38 @@ class Posterior(ABC):
         """The sigma_t that the round's optimism goes by."""
         return seen.sigma
 
+    def factor(self, history: History) -> Array | float:
+        """By what the weight of every datum is multiplied as of now."""
+        return 1.0
+
     def data(self, history: History) -> Sums | Rows:
         """The data with their weights as of now."""
-        return history.data
+        return history.data.scaled(self.factor(history))
 
-    def anchor(self, history: History) -> Anchor | None:
-        """The anchor of minibatch gradients, with the data's weights as of now."""
-        return history.anchor
-
-    def anchored(self, model: Latent, history: History, start: Array) -> History:
-        """The same history with its anchor moved to the mode, looked for from a position."""
-        assert history.anchor is not None
-        assert isinstance(history.data, Rows)
-        there = mode(
-            model,
-            self._rows(history),
-            partial(self.loss, model, history),
-            partial(self.precision, model, history),
-            start,
-        )
-        gradient = loss_gradient(model, partial(self.loss, model, history), history.data, there)
-        return history._replace(anchor=dataclasses.replace(history.anchor, position=there, gradient=gradient))
-
-    def followed(self, model: Latent, history: History) -> History:
-        """The same history, what the newest datum pulls at the anchor being taken in."""
-        assert history.anchor is not None
-        assert isinstance(history.data, Rows)
-        newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
-        loss = partial(self.loss, model, history)
-        pull = loss_gradient(model, loss, newest, history.anchor.position)
-        moved = dataclasses.replace(history.anchor, gradient=history.anchor.gradient + pull)
-        return history._replace(anchor=moved)
-
-    def _rows(self, history: History) -> Rows:
-        data = self.data(history)
+    def renewed(self, model: Latent, history: History, start: Array) -> History:
+        """The same history with all that is known of its data made anew: the curvature, and the anchor by the mode."""
+        running, data = history.running, history.data
+        assert running is not None
         assert isinstance(data, Rows)
-        return data
+        anchor = None
+        if running.anchor is not None:
+            weighted = partial(self.loss, model, history, self.data(history))
+            start = mode(model, weighted, partial(self._full_precision, model, history), start)
+            anchor = Anchor(start, loss_gradient(model, partial(self.loss, model, history), data, start))
+        curvature = self.curvature(model, history, data, start)
+        return history._replace(running=dataclasses.replace(running, curvature=curvature, anchor=anchor))
+
+    def followed(self, model: Latent, history: History, position: Array) -> History:
+        """The same history, the newest datum being taken into what is known of all."""
+        running, anchor = history.running, None
+        assert running is not None
+        newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
+        curvature = running.curvature + self.curvature(model, history, newest, position)
+        if running.anchor is not None:
+            there, pull = running.anchor
+            loss = partial(self.loss, model, history)
+            anchor = Anchor(there, pull + loss_gradient(model, loss, newest, there))
+        return history._replace(running=dataclasses.replace(running, curvature=curvature, anchor=anchor))
 
     def reward(self, reward: AnyReward) -> AnyReward:
         """The reward, with a model of the variance where the posterior wants one."""
@@ -222,14 +218,15 @@ class Posterior(ABC):
         self, model: Latent, history: History, seen: Round, logdensity: Callable[[Array], Array]
     ) -> Target:
         """What is known where the posterior has no closed form: the prior, and the data if they are kept."""
-        gaussian, batches, data = None, None, self.data(history)
+        gaussian, batches = None, None
         if model.prior is not None:
             prior = jax.tree.map(jnp.asarray, model.prior)
             gaussian = Gaussian(prior.precision, prior.precision @ prior.mean)
-        if isinstance(data, Rows):
+        if isinstance(history.data, Rows):
             bonus = partial(self.bonus, history=history, seen=seen)
             loss = partial(self.loss, model, history)
-            batches = minibatch_gradient(model, data, history.rounds, loss, bonus, self.anchor(history))
+            picked = Batches(history.data, history.rounds, self.factor(history), history.running)
+            batches = minibatch_gradient(model, picked, loss, bonus)
         return Target(
             logdensity,
             partial(self.precision, model, history),
@@ -240,10 +237,20 @@ class Posterior(ABC):
         )
 
     def precision(self, model: Latent, history: History, position: Array) -> Array:
-        """The Gauss-Newton curvature of prior and loss."""
+        """The Gauss-Newton curvature of prior and loss; as it was kept up where no round goes through all data."""
+        if history.running is None:
+            return self._full_precision(model, history, position)
+        return jnp.asarray(model.prior_precision) + self.factor(history) * history.running.curvature
+
+    def _full_precision(self, model: Latent, history: History, position: Array) -> Array:
+        loss = self.curvature(model, history, self.data(history), position)
+        return jnp.asarray(model.prior_precision) + loss
+
+    def curvature(self, model: Latent, history: History, data: Sums | Rows, position: Array) -> Array:
+        """The Gauss-Newton curvature of the loss of some data."""
         if model.noisy:
-            return noisy_curvature(model, history, position, self.floor)
-        return curvature(model, self.data(history), position)
+            return noisy_curvature(model, data, history.rounds, position, self.floor)
+        return curvature(model, data, position)
 
     def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
         """Exact draws from a finite class: the posterior is a softmax over its members."""
@@ -264,11 +271,11 @@ class Posterior(ABC):
 
 
 def curvature(model: Latent, data: Sums | Rows, position: Array) -> Array:
-    """Gauss-Newton: the prior's precision plus 2 sum eta grad f grad f', forward: linear in rows."""
+    """Gauss-Newton: 2 sum eta grad f grad f', forward, so that it is linear in rows."""
     features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
     jacobian: Array = jax.jacfwd(lambda x: model.function(x)(features))(position)
     weighted = data.gram @ jacobian if isinstance(data, Sums) else data.weights[:, None] * jacobian
-    return jnp.asarray(model.prior_precision) + 2 * jacobian.T @ weighted
+    return 2 * jacobian.T @ weighted
 
 
 @settings
@@ -392,18 +399,10 @@ class FGTSVA(Posterior):
             return seen.sigma
         return jnp.sqrt((self.guess**2 + history.variance) / (1 + history.rounds))
 
-    def data(self, history: History) -> Sums | Rows:
+    def factor(self, history: History) -> Array | float:
         """Where sigma_t is estimated, all data have the weight of the present estimate."""
-        return history.data.scaled(self._factor(history)) if self.sigma == ESTIMATED else history.data
-
-    def anchor(self, history: History) -> Anchor | None:
-        """Weighted as the data are."""
-        if self.sigma != ESTIMATED or history.anchor is None:
-            return history.anchor
-        gradient = self._factor(history) * history.anchor.gradient
-        return dataclasses.replace(history.anchor, gradient=gradient)
-
-    def _factor(self, history: History) -> Array:
+        if self.sigma != ESTIMATED:
+            return 1.0
         mean = (self.guess**2 + history.variance) / (1 + history.rounds)
         return 1 / jnp.maximum(mean, self.floor**2)
 

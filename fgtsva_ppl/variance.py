@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import History, Rows, Sums
+from fgtsva_ppl.history import Rows, Sums
 from fgtsva_ppl.rewards.program import Latent, NoisyFunction, RewardFunction
 
 
@@ -30,13 +30,14 @@ def noisy_loss(function: RewardFunction, data: Sums | Rows, rounds: Array, floor
     return jnp.sum(data.weights * (jnp.exp(-logarithms) * errors + logarithms)) / 2
 
 
-def noisy_curvature(model: Latent, history: History, position: Array, floor: Array | float) -> Array:
-    """The prior's precision plus sum grad f grad f' / s^2 + 2 (1 + e^2/s^2) grad log s grad log s', e a residual.
+def noisy_curvature(
+    model: Latent, data: Sums | Rows, rounds: Array, position: Array, floor: Array | float
+) -> Array:
+    """sum grad f grad f' / s^2 + 2 (1 + e^2/s^2) grad log s grad log s', e a residual.
 
     Of the last factor 1 is the Fisher information, and e^2/s^2 is there for a position that a new datum has left far
     out: the curvature is that much larger there, and a step in its ignorance would be rejected for ever.
     """
-    data = history.data
     features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
 
     def values(x: Array) -> tuple[Array, Array]:
@@ -49,8 +50,8 @@ def noisy_curvature(model: Latent, history: History, position: Array, floor: Arr
         function = model.function(position)
         assert isinstance(function, NoisyFunction)
         fit = precisions[0] * means.T @ data.gram @ means
-        surprise = history.rounds + precisions[0] * data.loss(function.mean)
-        return jnp.asarray(model.prior_precision) + fit + 2 * surprise * jnp.outer(logs[0], logs[0])
+        surprise = rounds + precisions[0] * data.loss(function.mean)
+        return fit + 2 * surprise * jnp.outer(logs[0], logs[0])
     fit = means.T @ ((data.weights * precisions)[:, None] * means)
     surprise = data.weights * (1 + precisions * (data.rewards - predicted) ** 2)
-    return jnp.asarray(model.prior_precision) + fit + 2 * logs.T @ (surprise[:, None] * logs)
+    return fit + 2 * logs.T @ (surprise[:, None] * logs)

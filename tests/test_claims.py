@@ -339,7 +339,10 @@ def run(*words, monkeypatch, capsys):
     [
         ("figure1", ["environment=sparse", "bounds=true", *FEW], ["regret"]),
         pytest.param(
-            "figure2", ["environment=sparse", "posterior.c=0,0.01"], ["sweep"], marks=pytest.mark.slow
+            "figure2",
+            ["environment=sparse", "posterior.c=0,0.01"],
+            ["regret", "sweep"],
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             "table1",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from experiments import gallery
-from experiments.gallery import BEGIN, END, place
+from experiments.gallery import BEGIN, END, place, standings
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
 
@@ -28,3 +28,18 @@ def test_every_picture_of_the_page_is_there():
     assert names
     for name in names:
         assert (Path(gallery.__file__).parent / name).is_file()
+
+
+def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
+    rows = [
+        {"algorithm": name, "environment": noise, "level": level, "growth": 0.5, "final_regret_mean": regret}
+        for name, regret in (("ours", 12.34), ("theirs", 1234.5))
+        for noise in ("sparse", "dense")
+        for level in ("textbook", "tuned")
+    ]
+    table = standings(rows[:-1])
+    assert table.startswith("sparse / dense:")
+    assert "| ours | 0.50 / 0.50 | 12.3 / 12.3 | 0.50 / 0.50 | 12.3 / 12.3 |" in table
+    assert "| theirs | 0.50 / 0.50 | 1234.5 / 1234.5 | 0.50 / - | 1234.5 / - |" in table
+    assert standings([*rows, rows[0]]) == ""
+    assert standings([]) == ""

@@ -48,8 +48,8 @@ def anchored():
 def test_the_gradient_has_no_bias_and_less_noise():
     agent, state = anchored()
     target = agent.target(state, NEXT)
-    bare = state._replace(history=state.history._replace(anchor=None))
-    position = state.history.anchor.position + 0.1
+    bare = state._replace(history=state.history._replace(running=None))
+    position = state.history.running.anchor.position + 0.1
     exact = jax.grad(target.logdensity)(position)
     keys = jax.random.split(jax.random.key(SEED), MANY)
 
@@ -68,13 +68,54 @@ def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
     agent, state = anchored()
     history, model = state.history, agent.model(3, 2)
     loss = partial(agent.posterior.loss, model, history)
-    pull = loss_gradient(model, loss, history.data, history.anchor.position)
-    np.testing.assert_allclose(history.anchor.gradient, pull, rtol=1e-10)
+    pull = loss_gradient(model, loss, history.data, history.running.anchor.position)
+    np.testing.assert_allclose(history.running.anchor.pull, pull, rtol=1e-10)
     # Moved now, it goes where prior and weighted data balance.
     moved = agent.grow(state, ROUNDS + FRESH + 3).history
-    prior = jax.grad(model.logdensity(model.program))(moved.anchor.position)
-    np.testing.assert_allclose(prior, agent.posterior.anchor(moved).gradient, atol=1e-6)
-    assert np.linalg.norm(moved.anchor.position - history.anchor.position) > 1e-3
+    prior = jax.grad(model.logdensity(model.program))(moved.running.anchor.position)
+    weighted = agent.posterior.factor(moved) * moved.running.anchor.pull
+    np.testing.assert_allclose(prior, weighted, atol=1e-6)
+    assert np.linalg.norm(moved.running.anchor.position - history.running.anchor.position) > 1e-3
+
+
+@pytest.mark.parametrize("sigma", ["estimated", "modelled"])
+def test_the_curvature_is_kept_up_datum_by_datum(sigma):
+    """Each datum's at the position of its round; all at one when they are gone through."""
+    posterior = FGTSVA(alpha=0.2, sigma=sigma)
+    agents = [Thompson(Logistic(), posterior, SGLD(minibatch=m)) for m in (BATCH, 0)]
+    states = [agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS) for agent in agents]
+    kept, plain = (told(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
+    position = kept.sampler.position  # nothing was drawn: that of every round so far
+
+    def precision(which, state, at):
+        return agents[which].target(state, NEXT).precision(at)
+
+    np.testing.assert_allclose(precision(0, kept, position), precision(1, plain, position), rtol=1e-10)
+    np.testing.assert_array_equal(precision(0, kept, position), precision(0, kept, position + 1))
+    moved, unmoved = (
+        state._replace(sampler=state.sampler._replace(position=position + 1)) for state in (kept, plain)
+    )
+    kept = agents[0].grow(moved, ROUNDS)
+    np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
+
+
+def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
+    """In operations that XLA counts, from 1024 rows to 8192; through all data they grow with them."""
+
+    def operations(minibatch, rows):
+        agent = Thompson(
+            MLP(width=4), FGTSVA(sigma="estimated", alpha=0.1), SGLD(steps=3, minibatch=minibatch)
+        )
+        state = jax.eval_shape(lambda key: agent.grow(agent.start(key, WORLD.shape), rows), jax.random.key(0))
+
+        def turn(key, state, seen):
+            acted, action, _ = agent.act(key, state, seen)
+            return agent.update(acted, seen, action, jnp.asarray(0.5))
+
+        return jax.jit(turn).lower(jax.random.key(0), state, NEXT).cost_analysis()["flops"]
+
+    assert operations(BATCH, 8192) < 1.05 * operations(BATCH, 1024)
+    assert operations(0, 8192) > 4 * operations(0, 1024)
 
 
 @pytest.mark.parametrize("sigma", rest_is_slow(SIGMAS, ["revealed", "modelled"]))

@@ -1,14 +1,20 @@
 """Reward classes beyond the linear one, rewards given as functions, and what is refused before anything compiles."""
 
+import csv
+import importlib
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+import yaml
 from scipy import stats
 from worlds import rest_is_slow
 
+from experiments import cli
 from experiments.cells import Cell
 from experiments.measure import _chains
 from fgtsva_ppl import REWARDS, TS, Contextual, Exact, InputError, Thompson
@@ -136,6 +142,41 @@ def test_a_function_can_be_registered_as_an_entry_point_is():
     assert registry["slope"].__module__ == slope.__module__  # a cell's id follows the file
     with pytest.raises(InputError, match="reward 'slope' has no setting 'width'; valid: none"):
         registry.build("slope", {"width": 3})
+
+
+MINE = """
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+
+def bent(dim):
+    theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
+    return lambda features: jnp.tanh(features @ theta)
+"""
+
+
+def test_an_installed_package_brings_a_reward_to_the_command(tmp_path, monkeypatch):
+    """As pip would leave it: a module, and an entry point in the group fgtsva.rewards."""
+    (tmp_path / "my_rewards.py").write_text(MINE)
+    info = tmp_path / "my_rewards-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-rewards\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[fgtsva.rewards]\nbent = my_rewards:bent\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    monkeypatch.setattr(REWARDS, "_classes", dict(REWARDS))
+    monkeypatch.setattr(REWARDS, "_looked", False)
+    words = ["reward=bent", "environment=contextual", "environment.dim=2", "environment.arms=3"]
+    words += ["sampler=mala", "sampler.steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={tmp_path / 'out'}", "--quiet"])
+    with pytest.raises(SystemExit, match="0"):
+        cli.main()
+    with open(tmp_path / "out" / "summary.csv", newline="") as table:
+        (row,) = csv.DictReader(table)
+    assert row["status"] == "done"
+    (cell,) = yaml.safe_load((tmp_path / "out" / "config.yaml").read_text())["cells"].values()
+    assert cell["reward"] == {"name": "bent"}
+    sys.modules.pop("my_rewards")
 
 
 def theta():

@@ -28,9 +28,11 @@ print(json.dumps([seconds[0], sum(seconds[1:]), _play._cache_size()]))
 MEMORY = """
 import sys
 from pathlib import Path
-from fgtsva_ppl import AGENTS, Sparse, simulate
-rounds = int(sys.argv[1])
-played = simulate(Sparse(), AGENTS.build("uniform", {}), rounds=rounds, runs=1, every=max(1, rounds // 1000))
+from fgtsva_ppl import FGTSVA, SGLD, Contextual, Linear, Logistic, Thompson, simulate
+rounds, minibatch = map(int, sys.argv[1:])
+reward = Logistic() if minibatch else Linear()  # keeps rows, or sums
+agent = Thompson(reward, FGTSVA(sigma="estimated"), SGLD(steps=1, minibatch=minibatch))
+played = simulate(Contextual(arms=8), agent, rounds=rounds, runs=1, every=rounds // 1000)
 assert played.regret.shape == (1, 1000)
 # Not ru_maxrss, which begins with the peak of the process that started this one.
 (peak,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
@@ -85,16 +87,25 @@ def compiling(quick: bool) -> list[Measure]:
 
 
 def memory(quick: bool) -> list[Measure]:
-    """Peak memory of a long run that keeps a thousand points, against a run a tenth as long."""
+    """Peak memory of long runs that tell a thousand points: one that keeps sums, and one that keeps every datum."""
     if not Path("/proc/self/status").exists():
         return [Measure("memory", "peak: only Linux tells", float("nan"), "MB")]
     many = MANY // 10 if quick else MANY
-    short, long = (float(_python(MEMORY, str(rounds))) / 1024 for rounds in (many // 10, many))
+    short, long = (_peak(rounds) for rounds in (many // 10, many))
+    kept = [_peak(rounds, minibatch=1) for rounds in (many // 20, many // 10, many // 5)]
+    growth = (kept[2] - kept[1]) / (kept[1] - kept[0])
     return [
-        Measure("memory", f"peak, {many // 10} rounds", short, "MB"),
-        Measure("memory", f"peak, {many} rounds", long, "MB"),
-        at_most("memory", "ten times the rounds", long / short, 1.1),
+        Measure("memory", f"sums: peak, {many // 10} rounds", short, "MB"),
+        Measure("memory", f"sums: peak, {many} rounds", long, "MB"),
+        at_most("memory", "sums: ten times the rounds", long / short, 1.1),
+        Measure("memory", f"rows: peak, {many // 10} rounds", kept[1], "MB"),
+        Measure("memory", f"rows: peak, {many // 5} rounds", kept[2], "MB"),
+        at_most("memory", "rows: what the second doubling adds, over the first", growth, 2.5),
     ]
+
+
+def _peak(rounds: int, minibatch: int = 0) -> float:
+    return float(_python(MEMORY, str(rounds), str(minibatch))) / 1024
 
 
 def _python(program: str, *words: str, **variables: str) -> str:

@@ -2,21 +2,25 @@
 
 import itertools
 import time
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from experiments.bench.clock import Measure, at_most
-from fgtsva_ppl import ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson, simulate
+from experiments.bench.clock import Measure, at_most, best
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson, simulate
+from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
 from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
 from fgtsva_ppl.protocols import Shape
+from fgtsva_ppl.simulate import reveal
 from samplers.settings import integer, number, settings
 
 ARMS, CONTEXT = 5, 4
 NOISE = 0.5
+PIECE = 32  # rounds that are timed together
 
 
 @settings
@@ -72,16 +76,47 @@ def linear(quick: bool) -> list[Measure]:
 
 
 def general(quick: bool) -> list[Measure]:
-    """A small network, every gradient of which goes through all data."""
-    rounds = 256 if quick else 2048
+    """A small network whose gradients go through all data, and one whose gradients go through a few."""
+    longest = 512 if quick else 8192
     environment = ENVIRONMENTS.build("mlp", {"dim": 5, "arms": 8})
-    agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=SGLD(steps=5))
-    times = _per_round(environment, agent, rounds, runs=4)
-    return [
-        Measure("general", f"network, 5 Langevin steps: a round of 4 runs, t = {t}", 1e3 * seconds, "ms")
-        for t, seconds in times
-        if t in {times[0][0], rounds // 4, rounds // 2, rounds}
-    ]
+    told = []
+    for name, minibatch in (("all data", 0), ("16 data", 16)):
+        sampler = SGLD(steps=5, minibatch=minibatch)
+        agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=sampler)
+        times = {t: _round_after(environment, agent, t) for t in (longest // 8, longest)}
+        told += [
+            Measure("general", f"gradients from {name}: a round after {t}", 1e3 * seconds, "ms")
+            for t, seconds in times.items()
+        ]
+        growth, limit = times[longest] / times[longest // 8], 1.25 if minibatch else 8 * 1.25
+        told.append(at_most("general", f"gradients from {name}: 8 times the data", growth, limit))
+    return told
+
+
+def _round_after(environment: Any, agent: Thompson, t: int) -> float:
+    """The seconds of a round of one run in which uniform play was seen for so many; compilation apart."""
+    agent = agent.for_horizon(2 * t)
+    key, uniform = jax.random.key(0), AGENTS.build("uniform", {})
+    instance = environment.start(key)
+
+    def turn(player: Any, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
+        own = jax.random.fold_in(key, number)
+        seen, outcome = reveal(environment, own, instance, number)
+        acted, arm, _ = player.act(own, state, seen)
+        return agent.update(acted, seen, arm, outcome.means[arm] + outcome.noise), None
+
+    def begin() -> ThompsonState:
+        state = agent.grow(agent.start(key, environment.shape), 2 * t)
+        state, _ = jax.lax.scan(partial(turn, uniform), state, jnp.arange(t))
+        return agent.grow(state, 2 * t)
+
+    def play(state: ThompsonState) -> ThompsonState:
+        return jax.lax.scan(partial(turn, agent), state, t + jnp.arange(PIECE))[0]
+
+    state, compiled = jax.jit(begin)(), jax.jit(play)
+    jax.block_until_ready(compiled(state))
+    times = best({"rounds": lambda: jax.block_until_ready(compiled(state))}, turns=5)
+    return times["rounds"].seconds / PIECE
 
 
 def _per_round(environment: Any, agent: Thompson, rounds: int, runs: int) -> list[tuple[int, float]]:

@@ -93,6 +93,10 @@ class LinearAgent(ABC):
         """What the datum of this round weighs."""
         return jnp.ones(())
 
+    def features(self, seen: Round) -> Array:
+        """What the regression is on, a row for every arm."""
+        return seen.actions
+
     def start(self, key: Array, shape: Shape) -> Learned:
         """Nothing seen yet."""
         need_linear(self.label, shape)
@@ -108,5 +112,5 @@ class LinearAgent(ABC):
 
     def update(self, state: Learned, seen: Round, action: Array, reward: Array) -> Learned:
         """Adds the datum with its weight."""
-        learned = state.ridge.added(seen.actions[action], reward, self.weight(state, seen, action))
+        learned = state.ridge.added(self.features(seen)[action], reward, self.weight(state, seen, action))
         return Learned(learned, jnp.maximum(state.largest, seen.sigma), state.rounds + 1)

@@ -9,13 +9,15 @@ from jax import Array
 from fgtsva_ppl.agents.base import Learned, LinearAgent, decide, lam_field
 from fgtsva_ppl.agents.ridge import ridge
 from fgtsva_ppl.protocols import Effort, Round, Shape
-from samplers.settings import number, settings
+from fgtsva_ppl.rewards import AnyReward, Linear, latent
+from samplers.settings import InputError, number, settings, structure
 
 
 @settings
 class Greedy(LinearAgent):
-    """Plays the best arm under an unweighted ridge regression on the features, linear or not as the truth may be."""
+    """Plays the best arm under an unweighted ridge regression on the reward's features, whatever the truth may be."""
 
+    reward: AnyReward = structure(default=Linear())
     lam: float = lam_field()
 
     label: ClassVar[str] = "greedy"
@@ -26,28 +28,38 @@ class Greedy(LinearAgent):
 
     def start(self, key: Array, shape: Shape) -> Learned:
         """Nothing seen yet."""
-        return Learned(ridge(shape.dim, self.lam), jnp.zeros(()), jnp.zeros((), int))
+        model = latent(self.reward, shape.dim, shape.arms)
+        if not model.linear:
+            raise InputError(
+                f"agent {self.label} fits by ridge regression and needs a reward that is linear in its features, as "
+                f"linear and gp are; reward {type(self.reward).__name__.lower()} is not"
+            )
+        return Learned(ridge(model.features, self.lam), jnp.zeros(()), jnp.zeros((), int))
+
+    def features(self, seen: Round) -> Array:
+        """As the reward's program wants them."""
+        arms, dim = seen.actions.shape
+        return latent(self.reward, dim, arms).embed(seen.actions)
 
     def scores(self, key: Array, state: Learned, seen: Round) -> Array:
         """<a, th>."""
-        return seen.actions @ state.ridge.estimate
+        return self.features(seen) @ state.ridge.estimate
 
 
 @settings
 class EpsilonGreedy(Greedy):
     """Greedy, but in round t with probability epsilon t^-decay uniform; decay 1/3 gives regret of order T^(2/3)."""
 
-    lam: float = lam_field()
     epsilon: float = number(default=1.0, least=0, most=1, doc="probability to explore in the first round")
     decay: float = number(default=1 / 3, least=0, doc="power of t by which it falls; 0: constant")
 
-    label: ClassVar[str] = "epsilon-greedy"
+    label: ClassVar[str] = "epsilon_greedy"
 
     def scores(self, key: Array, state: Learned, seen: Round) -> Array:
         """<a, th>, or noise."""
         coin, arm = jax.random.split(key)
         chance = self.epsilon * (state.rounds + 1.0) ** -self.decay
-        greedy = seen.actions @ state.ridge.estimate
+        greedy = super().scores(key, state, seen)
         return jnp.where(jax.random.uniform(coin) < chance, jax.random.uniform(arm, greedy.shape), greedy)
 
 

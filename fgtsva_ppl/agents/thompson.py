@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import Anchor, History, empty, grown
+from fgtsva_ppl.history import Anchor, History, Running, empty, grown
 from fgtsva_ppl.posterior import FGTSVA, Posterior
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
@@ -63,11 +63,12 @@ class Thompson:
             capacity=1,
         )
         sampler = self.sampler.init(key, model.draw)
-        if self.control_variate:
-            if model.linear:
-                raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
-            anchor = Anchor(sampler.position, jnp.zeros(model.size), shape.arms, shape.dim)
-            history = history._replace(anchor=anchor)
+        if self.control_variate and model.linear:
+            raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
+        if not model.linear and (self.control_variate or bool(getattr(self.sampler, "minibatch", False))):
+            anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None
+            curvature = jnp.zeros((model.size, model.size))
+            history = history._replace(running=Running(curvature, anchor, shape.arms, shape.dim))
         return ThompsonState(history, sampler)
 
     def model(self, arms: int, dim: int) -> Latent:
@@ -85,11 +86,11 @@ class Thompson:
         return model, seen._replace(actions=model.embed(seen.actions))
 
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history, and moves the anchor of minibatch gradients to where the mode is by now."""
+        """Makes room in the history, and goes through all data for what minibatches cannot tell."""
         history = grown(state.history, capacity)
-        if history.anchor is not None:
-            model = self.model(history.anchor.arms, history.anchor.dim)
-            history = self.posterior.anchored(model, history, state.sampler.position)
+        if history.running is not None:
+            model = self.model(history.running.arms, history.running.dim)
+            history = self.posterior.renewed(model, history, state.sampler.position)
         return state._replace(history=history)
 
     def target(self, state: ThompsonState, seen: Round) -> Target:
@@ -144,6 +145,6 @@ class Thompson:
             self.posterior.weight(sigma),
             self.posterior.variance(sigma),
         )
-        if history.anchor is not None:
-            history = self.posterior.followed(model, history)
+        if history.running is not None:
+            history = self.posterior.followed(model, history, state.sampler.position)
         return state._replace(history=history)

@@ -13,35 +13,21 @@ from fgtsva_ppl.protocols import Outcome, Round, Shape
 from samplers.settings import integer, number, settings, text
 
 
-def _rows() -> int:
-    made: int = integer(default=20_000, doc="rows that are used at most, the same ones in every run; 0: all")
-    return made
+@settings
+class Classification(ABC):
+    """What the environments of data share; each says where its table comes from."""
 
-
-def _components() -> int:
-    made: int = integer(
+    encoding: str = encoding()
+    rows: int = integer(default=20_000, doc="rows that are used at most, the same ones in every run; 0: all")
+    components: int = integer(
         default=0, doc="principal components that are kept of a context; 0: it stays as it is"
     )
-    return made
-
-
-def _sigma() -> float:
-    made: float = number(
+    sigma: float = number(
         default=0.5,
         least=0,
         doc="sigma_t that is revealed. A label is fixed, yet no function of what a model sees: to that a reward in "
         "[0, 1] is noise of a standard deviation of at most 1/2",
     )
-    return made
-
-
-class Classification(ABC):
-    """What the environments of data share; each says where its table comes from."""
-
-    encoding: str
-    rows: int
-    components: int
-    sigma: float
     subgaussian: ClassVar[bool] = False
 
     @property
@@ -78,11 +64,6 @@ class Classification(ABC):
 class Digits(Classification):
     """Handwritten digits of 8 x 8 pixels, ten classes (scikit-learn's)."""
 
-    encoding: str = encoding()
-    rows: int = _rows()
-    components: int = _components()
-    sigma: float = _sigma()
-
     @property
     def source(self) -> tables.Source:
         """1797 rows."""
@@ -92,11 +73,6 @@ class Digits(Classification):
 @settings
 class BreastCancer(Classification):
     """Tumours, two classes (scikit-learn's)."""
-
-    encoding: str = encoding()
-    rows: int = _rows()
-    components: int = _components()
-    sigma: float = _sigma()
 
     @property
     def source(self) -> tables.Source:
@@ -108,11 +84,6 @@ class BreastCancer(Classification):
 class Wine(Classification):
     """Wines, three classes (scikit-learn's)."""
 
-    encoding: str = encoding()
-    rows: int = _rows()
-    components: int = _components()
-    sigma: float = _sigma()
-
     @property
     def source(self) -> tables.Source:
         """178 rows of 13 numbers."""
@@ -122,11 +93,6 @@ class Wine(Classification):
 @settings
 class Iris(Classification):
     """Flowers, three classes (scikit-learn's)."""
-
-    encoding: str = encoding()
-    rows: int = _rows()
-    components: int = _components()
-    sigma: float = _sigma()
 
     @property
     def source(self) -> tables.Source:
@@ -140,10 +106,6 @@ class TableBandit(Classification):
 
     path: str = text(default="", doc="the file, .csv or .parquet")
     label: str = text(default="", doc="the column that is to be predicted")
-    encoding: str = encoding()
-    rows: int = _rows()
-    components: int = _components()
-    sigma: float = _sigma()
 
     @property
     def source(self) -> tables.Source:
@@ -163,10 +125,6 @@ class OpenML(Classification):
     dataset: str = text(
         default="", doc="shuttle, mushroom, magic, covertype, adult, or as it is called there"
     )
-    encoding: str = encoding()
-    rows: int = _rows()
-    components: int = _components()
-    sigma: float = _sigma()
 
     @property
     def source(self) -> tables.Source:
