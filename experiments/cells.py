@@ -175,7 +175,7 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
-        settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
+        settings = [f"{key.rpartition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
         panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
     return panels
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from experiments.bounds import bound
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.store import values
-from experiments.style import distinct, graded, look, plain_numbers
+from experiments.style import distinct, graded, legend_below, look, plain_numbers
 from experiments.tuning import LEVELS, Data, Place
 
 POINTS = 400  # of a curve: enough for any screen
@@ -28,15 +28,15 @@ class Shown(NamedTuple):
 def regret_curves(cells: Sequence[Cell], data: Data, bounds: bool = False) -> Figure:
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
     panels = by_panel(cells)
-    figure = Figure(figsize=(5.2 * len(panels), 4.2))
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
     labels = labels_of(cells)
     names = tuple(dict.fromkeys(labels.values()))
+    figure = Figure(figsize=(5.2 * len(panels), 4.2 + 0.04 * len(names)))
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, (title, members) in zip(axes, panels.items(), strict=True):
         shown = [Shown(cell, labels[cell.id], look(labels[cell.id], names)) for cell in members]
         _panel(ax, shown, data, bounds)
         ax.set(title=title)
-        ax.legend(fontsize=9)
+    legend_below(figure, axes)
     return figure
 
 

@@ -18,6 +18,8 @@ from experiments.tuning import LEVELS, Place, places
 
 type Data = Mapping[str, xr.DataTree]
 LAYOUT = Layout()
+MANY = 10  # intervals side by side, of which some leave out what is true
+NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics that tell of the measurement or of the posterior
 
 type Reading = Callable[[Sequence[Cell], Data], list[str]]
 
@@ -107,6 +109,10 @@ def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
             text += f" {pair.label()}: {pair.gap.told()} per run, median {np.median(pair.gaps):+.1f}, "
             locked = locked_share(final_regret(pair.data), final_regret(pair.reference))
             text += f"{locked:.0%} of runs above {LOCKED:g} times exact."
+        if len(found) >= MANY:
+            text += (
+                f" Of {len(found)} such intervals about {0.05 * len(found):.0f} leave 0 out by chance alone."
+            )
         sentences.append(text)
     return sentences
 
@@ -117,7 +123,11 @@ def _quality(found: Sequence[Pair]) -> list[str]:
     samplers = len({pair.cell.flat["sampler"] for pair in known})
     if samplers < LEAST_UNITS:
         return []
-    ranked = {k: v for k, v in associations(known).items() if np.isfinite(v.low) and not v.holds_zero}
+    ranked = {
+        name: found_
+        for name, found_ in associations(known).items()
+        if name not in NOT_OF_SAMPLERS and np.isfinite(found_.low) and not found_.holds_zero
+    }
     if not ranked:
         return ["No diagnostic's rank correlation with the regret gap over these cells excludes zero."]
     best = sorted(ranked.items(), key=lambda item: -abs(item[1].value))[:3]

@@ -14,18 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import h5netcdf
-import h5py
 import jax
 import numpy as np
 import xarray as xr
 from omegaconf import OmegaConf
-from xarray.backends import H5NetCDFStore
 
 from experiments.cells import Cell, code_version, versions
 from experiments.config import Study
 from experiments.errors import DamagedError, StoreError
 from experiments.locks import Locks
+from experiments.netcdf import packed, unpacked
 from fgtsva_ppl import Simulation, __version__
 from fgtsva_ppl.runtime import Seconds
 from fgtsva_ppl.simulate import Halfway, Snapshot
@@ -249,8 +247,7 @@ def digest(tree: xr.DataTree) -> str:
 def read_tree(path: Path) -> xr.DataTree:
     """A stored tree. Raises DamagedError where the file is not what was written."""
     try:
-        with xr.open_datatree(path, engine="h5netcdf") as opened:
-            tree = opened.load()
+        tree = unpacked(path)
     except Exception as error:  # a broken file can fail in any way, all of which mean the same
         raise DamagedError(f"{path} cannot be read ({error})") from None
     if tree.attrs.get("digest") != digest(tree):
@@ -261,20 +258,6 @@ def read_tree(path: Path) -> xr.DataTree:
 def write_tree(path: Path, tree: xr.DataTree) -> None:
     """Writes a tree as netCDF in one step."""
     write_atomically(path, packed(tree))
-
-
-def packed(tree: xr.DataTree) -> bytes:
-    """A tree as a netCDF file in memory: HDF5 on a disk that is full takes the whole process down."""
-    with h5py.File("tree", "w", driver="core", backing_store=False) as memory:
-        with h5netcdf.File(memory, "w") as file:
-            for node in tree.subtree:
-                data = node.to_dataset(inherit=False).drop_encoding()
-                for variable in data.variables.values():
-                    variable.encoding = {"zlib": True, "complevel": 1} if variable.size > 64 else {}
-                group = file if node.path == "/" else file.create_group(node.path)
-                data.dump_to_store(H5NetCDFStore(group, lock=False, autoclose=False))
-        memory.flush()
-        return bytes(memory.id.get_file_image())
 
 
 def write_atomically(path: Path, content: bytes) -> None:

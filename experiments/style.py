@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fgtsva_ppl import SAMPLERS
@@ -71,6 +72,24 @@ def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     names = [*FIRST, *(known for known in SAMPLERS.names() if known not in ("exact", *FIRST))]
     index = names.index(name) if name in names else others.index(name) if name in others else 0
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}
+
+
+def marked(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A sampler as a point: hollow where its colour is another's too."""
+    own = look(name, others)
+    return {"color": own["color"], "markerfacecolor": "white" if own["linestyle"] == ":" else own["color"]}
+
+
+def legend_below(figure: Figure, axes: np.ndarray) -> None:
+    """One for all panels, below them."""
+    handles = {
+        label: handle
+        for ax in axes.ravel()
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    width = max(map(len, handles), default=0)
+    columns = min(len(handles), max(2, int(figure.get_figwidth() / (0.6 + 0.085 * width))))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=9)
 
 
 def plain_numbers(ax: Axes) -> None:

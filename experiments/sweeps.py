@@ -14,7 +14,7 @@ from experiments.cells import Cell, by_panel, varied
 from experiments.relation import Pair, condition, median_of
 from experiments.statistics import mean_interval
 from experiments.store import values
-from experiments.style import MARKERS, look, plain_numbers
+from experiments.style import MARKERS, legend_below, look, marked, plain_numbers
 from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -47,7 +47,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
         axes[-1][column].set(xlabel=key)
-    _legend(figure, axes)
+    legend_below(figure, axes)
     return figure
 
 
@@ -64,17 +64,6 @@ def _appearance(lines: Mapping[str, Sequence[Cell]], name: str) -> dict[str, Any
     if who(name) != "exact":
         own["linestyle"] = ("-", "--", ":", "-.")[index % 4]
     return own | {"marker": MARKERS[index % len(MARKERS)]}
-
-
-def _legend(figure: Figure, axes: np.ndarray) -> None:
-    """One for all panels, below them."""
-    handles = {
-        label: handle
-        for ax in axes.ravel()
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    columns = min(len(handles), 5 if max(map(len, handles), default=0) < 16 else 3)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=9)
 
 
 def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure | None:
@@ -94,7 +83,7 @@ def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) ->
             )
         ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
         plain_numbers(ax)
-    _legend(figure, axes)
+    legend_below(figure, axes)
     return figure
 
 
@@ -179,9 +168,8 @@ def against_gap(found: Sequence[Pair]) -> Figure:
             )
             error = [[gap.value - gap.low], [gap.high - gap.value]]
             at = edge if np.isposinf(x) else x
-            ax.errorbar(
-                at, gap.value, error, marker=marker, color=look(name, names)["color"], ms=6, capsize=2, lw=1
-            )
+            shown = marked(name, names)
+            ax.errorbar(at, gap.value, error, marker=marker, ms=6, capsize=2, lw=1, **shown)
         ax.axhline(0, color="black", ls="--", lw=1)
         ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
         if reach > 20:
@@ -192,9 +180,7 @@ def against_gap(found: Sequence[Pair]) -> Figure:
             ax.xaxis.set_minor_formatter(NullFormatter())
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    handles = [
-        Line2D([], [], color=look(name, names)["color"], marker="o", ls="", label=name) for name in names
-    ]
+    handles = [Line2D([], [], marker="o", ls="", label=name, **marked(name, names)) for name in names]
     handles += [
         Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
         for i, name in enumerate(environments)

@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 import xarray as xr
 from omegaconf import OmegaConf
 
 from experiments.cells import Cell
 from experiments.layout import Layout, layout_of
+from experiments.netcdf import check_links, dataset
 from experiments.store import MARK
 from experiments.summary import Row
 from samplers.settings import InputError
 
 ROUND = re.compile(r"round_(\d+)")
-BARE = b"This is a netCDF dimension but not a netCDF variable"
 
 
 @dataclass(frozen=True)
@@ -173,18 +172,18 @@ def _value(text: str) -> str | int | float:
 
 def _results(path: Path) -> tuple[dict[str, Any], dict[str, Probes]]:
     with _opened(path) as file:
-        _check_links(file)
+        check_links(file)
         attributes = {str(key): value for key, value in file.attrs.items()}
         return attributes, {key: _probes(group) for key, group in file.get("cells", {}).items()}
 
 
 def _probes(group: h5py.Group) -> Probes:
     chains = {
-        int(matched[1]): _dataset(inner["posterior"])
+        int(matched[1]): dataset(inner["posterior"])
         for name, inner in group.items()
         if (matched := ROUND.fullmatch(name)) and "posterior" in inner
     }
-    diagnostics = _dataset(group["diagnostics"]) if "diagnostics" in group else None
+    diagnostics = dataset(group["diagnostics"]) if "diagnostics" in group else None
     refused = str(group["diagnostics"].attrs.get("refused", "")) if diagnostics is not None else ""
     return Probes(diagnostics, dict(sorted(chains.items())), refused)
 
@@ -205,52 +204,10 @@ def _opened(path: Path) -> Iterator[h5py.File]:
         raise InputError(f"{path} cannot be read ({_line(error)})") from None
 
 
-def _check_links(group: h5py.Group) -> None:
-    """Raises ValueError where a name stands for something in another file."""
-    for name in group:
-        if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
-            raise ValueError(f"{name} points to another file")
-        if isinstance(group[name], h5py.Group):
-            _check_links(group[name])
-
-
 def _tree(group: h5py.Group) -> xr.DataTree:
     """A cell's runs and diagnostics."""
-    below = {"diagnostics": _dataset(group["diagnostics"])} if "diagnostics" in group else {}
-    return xr.DataTree.from_dict({"/": _dataset(group), **below})
-
-
-def _dataset(group: h5py.Group) -> xr.Dataset:
-    """The variables of a group; one that is named after its dimension is a coordinate."""
-    items = {name: item for name, item in group.items() if isinstance(item, h5py.Dataset)}
-    scales = {_address(item): name for name, item in items.items() if item.is_scale}
-    return xr.Dataset(
-        {
-            name: (_dimensions(name, item, scales), _numbers(name, item))
-            for name, item in items.items()
-            if not (item.is_scale and bytes(item.attrs.get("NAME", b"")).startswith(BARE))
-        }
-    )
-
-
-def _numbers(name: str, item: h5py.Dataset) -> np.ndarray:
-    """A dataset's values. What lies in another file is not read, and objects are nothing that we write."""
-    if item.external or item.is_virtual or item.dtype.kind not in "biuf":
-        raise ValueError(f"{name} is not an array of numbers")
-    return np.asarray(item[()])
-
-
-def _dimensions(name: str, item: h5py.Dataset, scales: Mapping[int, str]) -> tuple[str, ...]:
-    """The names of a variable's dimensions, by address: to tell a name, HDF5 would search the whole file."""
-    if item.is_scale:
-        return (name,)
-    found = (dimension[0] for dimension in item.dims)
-    return tuple(scales.get(_address(scale)) or scale.name.rpartition("/")[2] for scale in found)
-
-
-def _address(item: h5py.Dataset) -> int:
-    """Where an object lies in its file."""
-    return int(h5py.h5o.get_info(item.id).addr)
+    below = {"diagnostics": dataset(group["diagnostics"])} if "diagnostics" in group else {}
+    return xr.DataTree.from_dict({"/": dataset(group), **below})
 
 
 def _line(error: Exception) -> str:

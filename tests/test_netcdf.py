@@ -1,0 +1,49 @@
+"""Files that are written with xarray's own means are read back by ours as xarray reads them."""
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+
+from experiments.netcdf import packed, unpacked
+
+
+def tree():
+    rng = np.random.default_rng(0)
+    root = xr.Dataset(
+        {"regret": (("run", "round"), rng.normal(size=(3, 40))), "flags": ("run", [True, False, True])},
+        {"run": np.arange(3), "round": 10 * np.arange(40)},
+        {"seconds": 1.5, "settings": '{"a": 1}', "pair": [1.0, 2.0]},
+    )
+    inner = xr.Dataset(
+        {"theta": (("chain", "draw", "theta_dim"), rng.normal(size=(2, 5, 4)))}, attrs={"n": 3}
+    )
+    single = xr.Dataset(
+        {"tv": (("run", "probe"), np.array([[0.1, np.nan]] * 3, "float32"))}, {"probe": [1, 7]}
+    )
+    return xr.DataTree.from_dict({"/": root, "/round_7/posterior": inner, "/diagnostics": single})
+
+
+def test_what_is_read_is_what_xarray_reads(tmp_path):
+    path = tmp_path / "tree.nc"
+    path.write_bytes(packed(tree()))
+    with xr.open_datatree(path, engine="h5netcdf") as opened:
+        theirs = opened.load()
+    ours = unpacked(path)
+    assert [node.path for node in ours.subtree] == [node.path for node in theirs.subtree]
+    for node in theirs.subtree:
+        own = ours[node.path].to_dataset()
+        xr.testing.assert_equal(own, node.to_dataset())
+        assert {name: own[name].dtype for name in own} == {name: node[name].dtype for name in node.data_vars}
+        assert {key: str(value) for key, value in own.attrs.items()} == {
+            key: str(value) for key, value in node.attrs.items()
+        }
+
+
+def test_what_points_to_another_file_is_not_followed(tmp_path):
+    path = tmp_path / "tree.nc"
+    path.write_bytes(packed(tree()))
+    with h5py.File(path, "a") as file:
+        file["elsewhere"] = h5py.ExternalLink(str(tmp_path / "other.nc"), "/")
+    with pytest.raises(ValueError, match="points to another file"):
+        unpacked(path)
