@@ -5,6 +5,7 @@ import hashlib
 import json
 import platform
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -181,18 +182,37 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
 
 
 def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
-    """What tells a cell from the others of its panel."""
+    """What tells a cell from the others of its panel; of a sampler's settings those that are not as they mostly are."""
     keys = [key for key in varied(cells) if not key.startswith(("environment", "noise", "rounds"))]
     main = [key for key in keys if key in ("agent", "posterior", "sampler", "reward")] or ["sampler"]
     fine = [key for key in keys if key not in main]
+    usual = _usual(cells, [key for key in fine if key.startswith("sampler.")])
     labels = {}
     for cell in cells:
         names = [str(cell.flat[key]) for key in main if cell.flat.get(key) is not None] or [
             cell.flat["agent"]
         ]
-        settings = [f"{key.rpartition('.')[2]}={_short(cell.flat[key])}" for key in fine if key in cell.flat]
+        plain = usual.get(str(cell.flat.get("sampler")), {})
+        settings = [
+            f"{key.rpartition('.')[2]}={_short(cell.flat[key])}"
+            for key in fine
+            if key in cell.flat and not (key in plain and plain[key] == cell.flat[key])
+        ]
         labels[cell.id] = " ".join([*names, *settings])
     return labels
+
+
+def _usual(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """For samplers of which several settings differ, one at a time: what each setting mostly is."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys(str(cell.flat.get("sampler")) for cell in cells):
+        own = [cell.flat for cell in cells if cell.flat.get("sampler") == name]
+        counts = {key: Counter(flat[key] for flat in own if key in flat) for key in keys}
+        differing = {key: count.most_common(1)[0][0] for key, count in counts.items() if len(count) > 1}
+        apart = (sum(flat[key] != usual for key, usual in differing.items()) for flat in own)
+        if len(differing) > 1 and max(apart, default=0) <= 1:
+            found[name] = differing
+    return found
 
 
 def _short(value: object) -> str:

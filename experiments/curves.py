@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from experiments.bounds import bound
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.store import values
-from experiments.style import distinct, graded, legend_below, look, plain_numbers
+from experiments.style import distinct, graded, legend_below, plain_numbers, variants
 from experiments.tuning import LEVELS, Data, Place
 
 POINTS = 400  # of a curve: enough for any screen
@@ -29,11 +29,11 @@ def regret_curves(cells: Sequence[Cell], data: Data, bounds: bool = False) -> Fi
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
     panels = by_panel(cells)
     labels = labels_of(cells)
-    names = tuple(dict.fromkeys(labels.values()))
-    figure = Figure(figsize=(5.2 * len(panels), 4.2 + 0.04 * len(names)))
+    looks = variants({labels[cell.id]: str(cell.flat.get("sampler", cell.flat["agent"])) for cell in cells})
+    figure = Figure(figsize=(max(5.2 * len(panels), 7.0), 4.0))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for ax, (title, members) in zip(axes, panels.items(), strict=True):
-        shown = [Shown(cell, labels[cell.id], look(labels[cell.id], names)) for cell in members]
+        shown = [Shown(cell, labels[cell.id], looks[labels[cell.id]]) for cell in members]
         _panel(ax, shown, data, bounds)
         ax.set(title=title)
     legend_below(figure, axes)

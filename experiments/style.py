@@ -1,6 +1,8 @@
 """One look for all figures: colour-blind safe, the same colour for a sampler everywhere, the oracle in black."""
 
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,6 +76,36 @@ def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}
 
 
+DASHES = ("-", "--", ":", "-.")
+
+
+def variants(owners: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The looks of lines, given by label whose they are: its colour, and dashes where it has several.
+
+    Lines of one owner alone have colours of their own.
+    """
+    who = list(dict.fromkeys(owners.values()))
+    if len(who) == 1 and len(owners) > 1:
+        return {
+            label: look(str(index), tuple(map(str, range(len(owners))))) for index, label in enumerate(owners)
+        }
+    known = {name: look(name) for name in who if name == "exact" or name in SAMPLERS.names()}
+    taken = {own["color"] for own in known.values()}
+    free = itertools.cycle(colour for colour in COLOURS if colour not in taken)
+    looks = {name: known.get(name) or {"color": next(free), "linestyle": "-"} for name in who}
+    made = {}
+    for label, name in owners.items():
+        alike = [other for other, owner in owners.items() if owner == name]
+        index = alike.index(label)
+        dashes = [looks[name]["linestyle"], *(dash for dash in DASHES if dash != looks[name]["linestyle"])]
+        made[label] = {
+            "color": looks[name]["color"],
+            "linestyle": dashes[index % len(dashes)],
+            "linewidth": 1.8 if index < len(dashes) else 1.0,
+        }
+    return made
+
+
 def marked(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     """A sampler as a point: hollow where its colour is another's too."""
     own = look(name, others)
@@ -87,8 +119,9 @@ def legend_below(figure: Figure, axes: np.ndarray) -> None:
         for ax in axes.ravel()
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    width = max(map(len, handles), default=0)
-    columns = min(len(handles), max(2, int(figure.get_figwidth() / (0.6 + 0.085 * width))))
+    width = max(map(len, handles), default=1)
+    columns = min(len(handles), max(1, int(figure.get_figwidth() / (0.6 + 0.085 * width))))
+    figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(handles) / columns))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=9)
 
 

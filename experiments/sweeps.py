@@ -1,5 +1,6 @@
 """Figures of a study over cells: regret against a setting, and diagnostics against the regret gap."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from experiments.cells import Cell, by_panel, varied
 from experiments.relation import Pair, condition, median_of
 from experiments.statistics import mean_interval
 from experiments.store import values
-from experiments.style import MARKERS, legend_below, look, marked, plain_numbers
+from experiments.style import MARKERS, legend_below, look, marked, plain_numbers, variants
 from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -37,8 +38,9 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
         for cell in members:
             name = " ".join(_told(cell, k) for k in other if cell.flat.get(k) is not None)
             lines.setdefault(name or str(cell.flat.get("sampler", cell.flat["agent"])), []).append(cell)
+        looks = _appearances(lines)
         for name, line in lines.items():
-            appearance = _appearance(lines, name)
+            appearance = looks[name]
             _line(axes[0][column], line, data, key, name, appearance)
             if measured:
                 _quality_line(axes[1][column], line, data, key, appearance)
@@ -51,19 +53,14 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
     return figure
 
 
-def _appearance(lines: Mapping[str, Sequence[Cell]], name: str) -> dict[str, Any]:
-    """The colour of the sampler; lines of one sampler differ in dashes and markers."""
-
-    def who(line: str) -> str:
-        flat = lines[line][0].flat
-        return str(flat.get("sampler", flat["agent"]))
-
-    alike = [line for line in lines if who(line) == who(name)]
-    own = look(who(name), tuple(dict.fromkeys(map(who, lines))))
-    index = alike.index(name)
-    if who(name) != "exact":
-        own["linestyle"] = ("-", "--", ":", "-.")[index % 4]
-    return own | {"marker": MARKERS[index % len(MARKERS)]}
+def _appearances(lines: Mapping[str, Sequence[Cell]]) -> dict[str, dict[str, Any]]:
+    """Lines of one sampler differ in dashes and markers."""
+    owners = {name: str(line[0].flat.get("sampler", line[0].flat["agent"])) for name, line in lines.items()}
+    looks, seen = variants(owners), Counter[str]()
+    for name, owner in owners.items():
+        looks[name]["marker"] = MARKERS[seen[owner] % len(MARKERS)]
+        seen[owner] += 1
+    return looks
 
 
 def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure | None:
