@@ -17,6 +17,8 @@ from samplers import tuning
 from samplers.target import Target
 from samplers.whitening import Frame, frame
 
+TOGETHER = 10  # steps whose randomness is drawn at once: the number of steps is traced, that of an array's rows is not
+
 
 class Draw(NamedTuple):
     """A draw, or with a leading axis several, and what it cost. NaN where a notion has no meaning."""
@@ -104,13 +106,22 @@ class Spent(NamedTuple):
         )
 
 
+def keys(key: Array, indices: Array) -> Array:
+    """What most steps draw from: a key for each of them."""
+    return jax.vmap(partial(jax.random.fold_in, key))(indices)
+
+
 class Kernel(NamedTuple):
-    """A Markov kernel for one target in one frame: BlackJAX's differences end where one of these begins."""
+    """A Markov kernel for one target in one frame: BlackJAX's differences end where one of these begins.
+
+    Randomness that is no keys makes a kernel unfit for warm-ups and for the moves of SMC, which step by keys.
+    """
 
     init: Callable[[Array, Array], Any]  # key, position
-    step: Callable[[Array, Any], tuple[Any, Step]]  # key, state
+    step: Callable[[Any, Any], tuple[Any, Step]]  # a row of its randomness (by default a key), state
     position: Callable[[Any], Array]
     init_gradients: int = 1
+    randomness: Callable[[Array, Array], Any] = keys  # key, numbers of steps: a row for each of them
 
 
 class MarkovSampler:
@@ -163,12 +174,18 @@ class MarkovSampler:
         kernel = self.kernel(where)
         transition = self._transition(where, kernel)
 
-        def advance(index: Array, carry: tuple[Any, Spent]) -> tuple[Any, Spent]:
-            state, info = transition(carry[0], (jax.random.fold_in(rest, index), index))
-            return state, carry[1].plus(info)
+        def batch(number: Array, carry: tuple[Any, Spent]) -> tuple[Any, Spent]:
+            indices = number * TOGETHER + jnp.arange(TOGETHER)
+            rows = kernel.randomness(rest, indices), indices
+
+            def advance(index: Array, carry: tuple[Any, Spent]) -> tuple[Any, Spent]:
+                state, info = transition(carry[0], jax.tree.map(lambda row: row[index], rows))
+                return state, carry[1].plus(info)
+
+            return jax.lax.fori_loop(0, jnp.minimum(TOGETHER, self.steps - indices[0]), advance, carry)
 
         start = kernel.init(first, self._start(where, position))
-        end, total = jax.lax.fori_loop(0, self.steps, advance, (start, Spent.nothing()))
+        end, total = jax.lax.fori_loop(0, -(-self.steps // TOGETHER), batch, (start, Spent.nothing()))
         position = where.outward(kernel.position(end))
         accepted = total.acceptance / self.steps
         if self._tuned:
@@ -183,15 +200,15 @@ class MarkovSampler:
         where = state.tuning.applied(where) if self._tuned else where
         kernel = self.kernel(where)
         first, rest = jax.random.split(key)
-        steps = jax.vmap(partial(jax.random.fold_in, rest))(jnp.arange(draws))
         transition = self._transition(where, kernel)
 
-        def report(carry: Any, indexed: tuple[Array, Array]) -> tuple[Any, Draw]:
+        def report(carry: Any, indexed: tuple[Any, Array]) -> tuple[Any, Draw]:
             carry, info = transition(carry, indexed)
             return carry, Draw(where.outward(kernel.position(carry)), *map(jnp.asarray, info))
 
         start = kernel.init(first, self._start(where, state.position))
-        return jax.lax.scan(report, start, (steps, jnp.arange(draws) % self.steps))[1]
+        rows = kernel.randomness(rest, jnp.arange(draws)), jnp.arange(draws) % self.steps
+        return jax.lax.scan(report, start, rows)[1]
 
     def _start(self, where: Frame, position: Array) -> Array:
         start = where.inward(position)
@@ -201,14 +218,14 @@ class MarkovSampler:
     def _tuned(self) -> bool:
         return self.adapt or self.warmup > 0
 
-    def _transition(self, where: Frame, kernel: Kernel) -> Callable[[Any, tuple[Array, Array]], Any]:
+    def _transition(self, where: Frame, kernel: Kernel) -> Callable[[Any, tuple[Any, Array]], Any]:
         """A step of the kernel, rebuilt with a shorter length for every transition where the step decays."""
 
-        def transition(carry: Any, indexed: tuple[Array, Array]) -> tuple[Any, Step]:
-            key, index = indexed
+        def transition(carry: Any, indexed: tuple[Any, Array]) -> tuple[Any, Step]:
+            random, index = indexed
             if self.decay is None:
-                return kernel.step(key, carry)
-            return self.kernel(where.stretched((index + 1.0) ** (-self.decay / 2))).step(key, carry)
+                return kernel.step(random, carry)
+            return self.kernel(where.stretched((index + 1.0) ** (-self.decay / 2))).step(random, carry)
 
         return transition
 

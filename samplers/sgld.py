@@ -2,12 +2,12 @@
 
 from typing import ClassVar
 
-import blackjax
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
+from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step, keys
+from samplers.noise import normal_rows
 from samplers.settings import count, integer, number, settings
 from samplers.whitening import Frame, step_rule, whitening
 
@@ -38,17 +38,22 @@ class Langevin(MarkovSampler):
     minibatch: int
 
     def kernel(self, frame: Frame) -> Kernel:
-        """BlackJAX's SGLD; the batch is a key."""
-        algorithm = blackjax.sgld(frame.gradient(self.minibatch))
+        """BlackJAX's SGLD, but for the noise, which is drawn for several steps at once; the batch is a key."""
+        gradient = frame.gradient(self.minibatch)
         size = self.step / frame.curvature
 
-        def step(key: Array, position: Array) -> tuple[Array, Step]:
-            # A full gradient has no use for a key, and one split less keeps the paper's sampler as fast as it was.
-            noise, batch = jax.random.split(key) if self.minibatch else (key, key)
-            moved = algorithm.step(noise, position, batch, size)
+        def randomness(key: Array, indices: Array) -> tuple[Array, Array | None]:
+            if not self.minibatch:  # a full gradient has no use for a key
+                return normal_rows(key, indices, frame.dim), None
+            noise, batches = jax.random.split(key)
+            return normal_rows(noise, indices, frame.dim), keys(batches, indices)
+
+        def step(random: tuple[Array, Array | None], position: Array) -> tuple[Array, Step]:
+            noise, batch = random
+            moved = position + size * gradient(position, batch) + jnp.sqrt(2 * size) * noise
             return moved, Step(jnp.nan, ~jnp.all(jnp.isfinite(moved)), 1)
 
-        return Kernel(lambda key, position: position, step, lambda state: state, init_gradients=0)
+        return Kernel(lambda key, position: position, step, lambda state: state, 0, randomness)
 
 
 @settings

@@ -18,6 +18,8 @@ from samplers.target import Target
 WHITENINGS = ("dense", "diagonal", "none")
 RULES = ("curvature", "power", "constant")
 POWER_ITERATIONS = 8
+SQUARINGS = 20
+SMALL = 6  # up to this dimension squaring is faster than LAPACK
 POWER_GRADIENTS = 2 * POWER_ITERATIONS  # a Hessian-vector product costs about two gradients
 
 
@@ -68,7 +70,7 @@ class Frame(NamedTuple):
             outward=lambda y: self.outward(factor @ y),
         )
 
-    def gradient(self, minibatch: int = 0) -> Callable[[Array, Array], Array]:
+    def gradient(self, minibatch: int = 0) -> Callable[[Array, Array | None], Array]:
         """The gradient as a function of position and key: exact, or from `minibatch` data picked with the key."""
         if not minibatch:
             exact = jax.grad(self.logdensity)
@@ -80,7 +82,8 @@ class Frame(NamedTuple):
                 "whose full gradient is as cheap); set minibatch=0"
             )
 
-        def gradient(z: Array, key: Array) -> Array:
+        def gradient(z: Array, key: Array | None) -> Array:
+            assert key is not None
             position, pull = jax.vjp(self.outward, z)
             return pull(estimate(key, position, minibatch))[0]
 
@@ -145,4 +148,22 @@ def _powered(bare: Frame, position: Array) -> Frame:
 
 
 def _largest(matrix: Array) -> Array:
-    return jnp.linalg.eigvalsh(matrix)[-1]
+    """The largest eigenvalue of a positive definite matrix."""
+    return squared(matrix) if matrix.shape[-1] <= SMALL else jnp.linalg.eigvalsh(matrix)[-1]
+
+
+def squared(matrix: Array) -> Array:
+    """The same by squaring: with n = 2^SQUARINGS it is tr(A^(n+1)) / tr(A^n).
+
+    That is a mean of the eigenvalues with their n-th powers for weights: never above the largest, and below it by at
+    most a share (dim - 1) / (e n), 1.4e-6 for dim 5, which nearly equal eigenvalues come to and no others.
+    """
+
+    def square(_: Array, power: Array) -> Array:
+        product = jnp.sum(
+            power[:, :, None] * power[None], axis=1
+        )  # a product of matrices this small is a slow loop
+        return product / jnp.trace(product)
+
+    power = jax.lax.fori_loop(0, SQUARINGS, square, matrix / jnp.trace(matrix))
+    return jnp.sum(matrix * power)

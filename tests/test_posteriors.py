@@ -127,6 +127,20 @@ def test_sums_and_rows_give_the_same_number(case):
     np.testing.assert_allclose(gradient, generic_gradient, rtol=1e-12, atol=1e-13 * scale)
 
 
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
+    """To second order, and where derivatives are taken forward too."""
+    world = "fixed"
+    posterior, history, target, value, gradient = evaluated(name, "hard", world, Linear())
+    log, where = played(world), jnp.asarray(points(world))
+    model = latent(Linear(), where.shape[-1])
+    plain = model.logdensity(posterior.program(model, history, log.next))
+    np.testing.assert_allclose(value[:, 0], jax.vmap(plain)(where), rtol=1e-13)
+    np.testing.assert_allclose(gradient[:, 0], jax.vmap(jax.grad(plain))(where), rtol=1e-11, atol=1e-12)
+    ours, theirs = (jax.hessian(function)(where[0]) for function in (target.logdensity, plain))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
 def test_past_action_sets_are_kept_where_they_are_needed_only(case):
     name, peak, world = case
     _, history, _, _, _ = evaluated(name, peak, world, Linear())

@@ -27,7 +27,8 @@ def affine(sampler):
     flat, unravel = ravel_pytree(kernel.init(jax.random.key(0), jnp.zeros(1)))
 
     def step(key, flat):
-        return ravel_pytree(kernel.step(key, unravel(flat))[0])[0]
+        random = jax.tree.map(lambda row: row[0], kernel.randomness(key, jnp.zeros(1, int)))
+        return ravel_pytree(kernel.step(random, unravel(flat))[0])[0]
 
     noise = jax.vmap(step, in_axes=(0, None))(KEYS, jnp.zeros_like(flat))
     # The noise is known to be centred; its sample mean is an error, and we know better.

@@ -1,0 +1,55 @@
+"""Standard normals, many at a time: the numbers of jax.random.normal, from loops that a CPU is faster at.
+
+JAX keeps Threefry rolled up on a CPU, which compiles quickly and runs slowly. Here its rounds are written out, and
+barriers keep the compiler from drawing a number again wherever it is used.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+PARITY = np.uint32(0x1BD11BDA)
+ONE = np.uint64(0x3FF0000000000000)  # the bits of 1.0, to which 52 random ones are added
+LEAST = np.nextafter(-1.0, 0.0)
+
+
+def normal_rows(key: Array, indices: Array, dim: int) -> Array:
+    """Rows of jax.random.normal(key, (any number, dim)): a row does not depend on how many there are."""
+    if not _known(key):
+        return jax.vmap(lambda index: jax.random.normal(jax.random.fold_in(key, index), (dim,)))(indices)
+    counts = (indices[:, None] * dim + jnp.arange(dim)).ravel().astype(jnp.uint32)
+    uniform = jax.lax.optimization_barrier(_uniform(key, counts))
+    normal = jax.lax.optimization_barrier(math.sqrt(2) * jax.lax.erf_inv(uniform))
+    return normal.reshape(-1, dim)
+
+
+def _known(key: Array) -> bool:
+    """Whether these are the keys and the numbers that the code below is written for."""
+    double = jnp.result_type(float) == np.float64
+    return double and str(key.dtype) == "key<fry>" and bool(jax.config.jax_threefry_partitionable)
+
+
+def _uniform(key: Array, counts: Array) -> Array:
+    """Between -1 and 1, one for each count."""
+    first, second = jax.random.key_data(key)
+    high, low = threefry(first, second, jnp.zeros_like(counts), counts)
+    bits = (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
+    fraction = jax.lax.bitcast_convert_type((bits >> np.uint64(12)) | ONE, jnp.float64) - 1.0
+    return jnp.maximum(LEAST, fraction * (1.0 - LEAST) + LEAST)
+
+
+def threefry(key0: Array, key1: Array, count0: Array, count1: Array) -> tuple[Array, Array]:
+    """Threefry-2x32 with 20 rounds (Salmon et al., 2011): a counter, scrambled by a key."""
+    keys = key0, key1, key0 ^ key1 ^ PARITY
+    x, y = count0 + keys[0], count1 + keys[1]
+    for block in range(5):
+        for distance in ROTATIONS[block % 2]:
+            x = x + y
+            y = ((y << np.uint32(distance)) | (y >> np.uint32(32 - distance))) ^ x
+        x = x + keys[(block + 1) % 3]
+        y = y + keys[(block + 2) % 3] + np.uint32(block + 1)
+    return x, y
