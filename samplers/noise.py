@@ -1,4 +1,4 @@
-"""Standard normals, many at a time: the numbers of jax.random.normal, from loops that a CPU is faster at.
+"""Standard normals for many steps at once: the numbers of jax.random, from loops that a CPU is faster at.
 
 JAX keeps Threefry rolled up on a CPU, which compiles quickly and runs slowly. Here its rounds are written out, and
 barriers keep the compiler from drawing a number again wherever it is used.
@@ -18,13 +18,11 @@ LEAST = np.nextafter(-1.0, 0.0)
 
 
 def normal_rows(key: Array, indices: Array, dim: int) -> Array:
-    """Rows of jax.random.normal(key, (any number, dim)): a row does not depend on how many there are."""
+    """For each index what jax.random.normal(jax.random.fold_in(key, index), (dim,)) is, to the last bit or nearly."""
     if not _known(key):
         return jax.vmap(lambda index: jax.random.normal(jax.random.fold_in(key, index), (dim,)))(indices)
-    counts = (indices[:, None] * dim + jnp.arange(dim)).ravel().astype(jnp.uint32)
-    uniform = jax.lax.optimization_barrier(_uniform(key, counts))
-    normal = jax.lax.optimization_barrier(math.sqrt(2) * jax.lax.erf_inv(uniform))
-    return normal.reshape(-1, dim)
+    uniform = jax.lax.optimization_barrier(_uniform(key, indices.astype(jnp.uint32), dim))
+    return jax.lax.optimization_barrier(math.sqrt(2) * jax.lax.erf_inv(uniform))
 
 
 def _known(key: Array) -> bool:
@@ -33,10 +31,13 @@ def _known(key: Array) -> bool:
     return double and str(key.dtype) == "key<fry>" and bool(jax.config.jax_threefry_partitionable)
 
 
-def _uniform(key: Array, counts: Array) -> Array:
-    """Between -1 and 1, one for each count."""
+def _uniform(key: Array, indices: Array, dim: int) -> Array:
+    """Between -1 and 1, a row for each index."""
     first, second = jax.random.key_data(key)
-    high, low = threefry(first, second, jnp.zeros_like(counts), counts)
+    folded = threefry(first, second, jnp.zeros_like(indices), indices)  # what fold_in makes of the key
+    first, second = jax.lax.optimization_barrier(folded)  # or it would be made again for every use of it
+    counts = jnp.broadcast_to(jnp.arange(dim, dtype=jnp.uint32), (indices.size, dim))
+    high, low = threefry(first[:, None], second[:, None], jnp.zeros_like(counts), counts)
     bits = (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
     fraction = jax.lax.bitcast_convert_type((bits >> np.uint64(12)) | ONE, jnp.float64) - 1.0
     return jnp.maximum(LEAST, fraction * (1.0 - LEAST) + LEAST)

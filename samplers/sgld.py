@@ -1,5 +1,6 @@
 """Langevin steps without an accept test: the paper's sampler."""
 
+from functools import partial
 from typing import ClassVar
 
 import jax
@@ -45,8 +46,8 @@ class Langevin(MarkovSampler):
         def randomness(key: Array, indices: Array) -> tuple[Array, Array | None]:
             if not self.minibatch:  # a full gradient has no use for a key
                 return normal_rows(key, indices, frame.dim), None
-            noise, batches = jax.random.split(key)
-            return normal_rows(noise, indices, frame.dim), keys(batches, indices)
+            noise, batches = jnp.moveaxis(jax.vmap(jax.random.split)(keys(key, indices)), 1, 0)
+            return jax.vmap(partial(jax.random.normal, shape=(frame.dim,)))(noise), batches
 
         def step(random: tuple[Array, Array | None], position: Array) -> tuple[Array, Step]:
             noise, batch = random

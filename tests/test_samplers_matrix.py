@@ -229,7 +229,8 @@ def test_plain_sgld_is_the_papers_formula():
     sampler = SGLD(steps=1, step=0.5)
     key, x = jax.random.key(3), jnp.array([1.0, 2.0, -1.0])
     draw = sampler.sample(key, target(1, 0.0), SamplerState(x))[1]
-    noise = jax.random.normal(jax.random.split(key)[1], (DIM,))
+    first = jax.random.fold_in(jax.random.split(key)[1], 0)
+    noise = jax.random.normal(first, (DIM,))
     precision = target(1, 0.0).precision(x)
     h = 0.5 / np.linalg.eigvalsh(precision)[-1]
     np.testing.assert_allclose(
