@@ -1,1 +1,4 @@
 """Which question is asked: configs, studies, stored results, statistics, figures, the command line."""
+
+# First of all: importing BlackJAX starts JAX, and the number of its devices can be set only before that.
+import fgtsva_ppl as fgtsva_ppl

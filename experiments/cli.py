@@ -84,12 +84,17 @@ def run(
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
     warn = partial(errors.print, style="yellow", markup=False)
-    with (
-        _launched(study.launcher) as launch,
-        companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
-        display.progress(errors if not quiet else shown, study.cells, probes) as tell,
-    ):
-        outcome = runner.run(study, folder, tell, warn, launch)
+    try:
+        with (
+            _launched(study.launcher) as launch,
+            companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
+            display.progress(errors if not quiet else shown, study.cells, probes) as tell,
+        ):
+            outcome = runner.run(study, folder, tell, warn, launch)
+    except KeyboardInterrupt:
+        errors.print(f"Interrupted. What is finished is kept in {folder.path}", soft_wrap=True, markup=False)
+        errors.print("The same command goes on from there.")
+        raise typer.Exit(130) from None
     made = (
         display.standings(outcome.standings)
         if outcome.standings
@@ -179,6 +184,3 @@ def main() -> None:
     except StoreError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(1)
-    except KeyboardInterrupt:
-        errors.print("Interrupted. Finished cells are kept; the same command goes on from there.")
-        sys.exit(130)

@@ -18,7 +18,7 @@ from fgtsva_ppl.environments import (  # noqa: E402
     Noisy,
     Sparse,
 )
-from fgtsva_ppl.posterior import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
+from fgtsva_ppl.posteriors import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
 from fgtsva_ppl.rewards import GP, MLP, REWARDS, Hierarchical, Linear, LinearFunction, Logistic  # noqa: E402
 from fgtsva_ppl.simulate import Simulation, simulate  # noqa: E402
 from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402

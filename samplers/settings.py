@@ -21,8 +21,9 @@ class InputError(ValueError):
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """` (did you mean 'x'?)` when one of the choices is close to the word, else nothing."""
-    close = difflib.get_close_matches(word, list(choices), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    close = difflib.get_close_matches(word, list(choices))
+    swapped = [choice for choice in close if sorted(choice) == sorted(word)]  # two letters, as fingers do
+    return f" (did you mean {(swapped or close)[0]!r}?)" if close else ""
 
 
 def number(

@@ -25,7 +25,7 @@ from fgtsva_ppl.agents import (
     Uniform,
     WeightedOFUL,
 )
-from fgtsva_ppl.posterior import FGTSA, FGTSB, FGTSVA
+from fgtsva_ppl.posteriors import FGTSA, FGTSB, FGTSVA
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import check

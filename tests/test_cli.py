@@ -341,3 +341,14 @@ def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
     assert mala["status"] == "failed"
     assert mala["reason"] == "ZeroDivisionError: in a user's program"
     assert mala["final_regret_mean"] == ""
+
+
+def test_an_interrupted_run_says_what_is_kept_and_how_to_go_on(fgtsva, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run", interrupted)
+    code, out, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 130
+    assert "Interrupted. What is finished is kept in here\nThe same command goes on from there." in err
+    assert "Results" not in out

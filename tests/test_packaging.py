@@ -133,3 +133,10 @@ def test_imports_go_one_way(package: str, other: str) -> None:
                 continue
             found += [f"{path}:{node.lineno}" for name in names if name.split(".")[0] == other]
     assert not found, f"{package} must not import {other}"
+
+
+def test_the_command_has_a_device_for_every_core():
+    """Importing BlackJAX starts JAX with one device: ours have to be asked for before that."""
+    program = "import experiments.cli, jax; from fgtsva_ppl.runtime import cores; print(jax.device_count(), cores())"
+    devices, cores = run(sys.executable, "-c", program, cwd=ROOT).split()
+    assert devices == cores

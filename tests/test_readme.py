@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fgtsva_ppl import ENVIRONMENTS
+from fgtsva_ppl import ENVIRONMENTS, NOISES, SAMPLERS
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -27,6 +27,13 @@ def test_the_python_example_runs_and_is_about_ten_lines(capsys):
 def test_it_opens_with_the_two_commands():
     commands = re.findall(r"^    (make \w+)", README.read_text(), re.MULTILINE)
     assert commands[:2] == ["make demo", "make test"]
+
+
+@pytest.mark.parametrize("registry", [SAMPLERS, ENVIRONMENTS, NOISES], ids=lambda registry: registry.kind)
+def test_its_tables_have_every_name(registry):
+    page = README.read_text()
+    for name in registry.names():
+        assert f"`{name}`" in page or f"`{registry.kind}={name}`" in page or name == "own"
 
 
 def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypatch):
@@ -49,3 +56,12 @@ def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypat
     with open(out / "summary.csv", newline="") as table:
         (row,) = csv.DictReader(table)
     assert (row["environment"], row["status"]) == ("circle", "done")
+
+
+def test_a_reward_program_of_ones_own_is_asked_and_told(capsys):
+    example = next(text for text in examples() if "def click_rate" in text)
+    assert len([line for line in example.splitlines() if line]) <= 25
+    exec(compile(example.replace("range(120)", "range(6)"), str(README), "exec"), {})
+    clicks, probabilities = capsys.readouterr().out.split(maxsplit=1)
+    assert 0 <= int(clicks) <= 6
+    assert sum(map(float, probabilities.strip(" []\n").split())) == pytest.approx(1)

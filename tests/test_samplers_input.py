@@ -11,7 +11,7 @@ from montecarlo import SEED, assert_mean, assert_same_moments
 from fgtsva_ppl import FGTSVA, Contextual, Sparse, Thompson
 from fgtsva_ppl.agents import AGENTS, Ensemble
 from fgtsva_ppl.history import Rows, empty
-from fgtsva_ppl.posterior import FGTSA, TS
+from fgtsva_ppl.posteriors import FGTSA, TS
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import check, simulate

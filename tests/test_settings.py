@@ -168,6 +168,11 @@ def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest(registry)
         assert known in str(error.value)
 
 
+def test_swapped_letters_are_seen_first():
+    with pytest.raises(InputError, match="did you mean 'sgld'"):
+        SAMPLERS.build("sgdl")
+
+
 def test_an_unknown_key_lists_the_known_ones_and_suggests_the_nearest():
     with pytest.raises(InputError) as error:
         SAMPLERS.build("mala", {"stepps": 3})

@@ -19,7 +19,8 @@ from jax import Array
 
 from fgtsva_ppl.agents import saving
 from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
-from fgtsva_ppl.posterior import AFTERWARDS, FGTSVA, REVEALED, Posterior
+from fgtsva_ppl.posterior import AFTERWARDS, REVEALED, Posterior
+from fgtsva_ppl.posteriors import FGTSVA
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Linear
 from samplers import MALA, Sampler

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.agents.base import decide, need_linear
-from fgtsva_ppl.posterior import FGTSVA, REVEALED, Posterior
+from fgtsva_ppl.posterior import REVEALED, Posterior
+from fgtsva_ppl.posteriors import FGTSVA
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Linear, latent
 from samplers.settings import InputError, integer, part, settings, structure

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fgtsva_ppl.agents.thompson import Thompson
-from fgtsva_ppl.posterior import POSTERIORS
+from fgtsva_ppl.posteriors import POSTERIORS
 from fgtsva_ppl.rewards import REWARDS
 from samplers import SAMPLERS
 from samplers.registry import Registry

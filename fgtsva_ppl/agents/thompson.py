@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.history import Anchor, History, Running, empty, grown
-from fgtsva_ppl.posterior import FGTSVA, Posterior
+from fgtsva_ppl.posterior import Posterior
+from fgtsva_ppl.posteriors import FGTSVA
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
 from samplers import MALA, Draw, Sampler, SamplerState, Target
