@@ -103,12 +103,12 @@ class History(NamedTuple):
         self, actions: Array, action: Array, reward: Array, weight: Array, variance: Array
     ) -> "History":
         """With one more round."""
+        # The round is over: so that the compiler writes in place, and does not copy all that is kept to read it later.
+        index, reward = jax.lax.optimization_barrier((self.rounds, reward))
         past = self.past
         if past is not None:
-            past = ActionSets(
-                past.actions.at[self.rounds].set(actions), past.present.at[self.rounds].set(1.0)
-            )
-        data = self.data.added(actions[action], reward, weight, self.rounds)
+            past = ActionSets(past.actions.at[index].set(actions), past.present.at[index].set(1.0))
+        data = self.data.added(actions[action], reward, weight, index)
         return History(data, past, self.variance + variance, self.rounds + 1, self.running)
 
 

@@ -1,5 +1,6 @@
 """Minibatch gradients with a control variate at a running mode."""
 
+import re
 from functools import lru_cache, partial
 
 import jax
@@ -116,6 +117,31 @@ def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
 
     assert operations(BATCH, 8192) < 1.05 * operations(BATCH, 1024)
     assert operations(0, 8192) > 4 * operations(0, 1024)
+
+
+def test_what_is_kept_is_written_in_place():
+    """No copy of as many numbers as there is room for within the compiled loop over rounds, several runs at once."""
+    room, agent = (
+        7919,
+        Thompson(Logistic(), FGTSVA(sigma="estimated", alpha=0.1), SGLD(steps=2, minibatch=BATCH)),
+    )
+
+    def begin(key):
+        return agent.grow(agent.start(key, WORLD.shape), room)
+
+    def play(key, state):
+        def turn(state, t):
+            acted, action, _ = agent.act(jax.random.fold_in(key, t), state, NEXT)
+            return agent.update(acted, NEXT, action, 0.5 * action), action
+
+        return jax.lax.scan(turn, state, jnp.arange(5))
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    states = jax.eval_shape(jax.vmap(begin), keys)
+    compiled = jax.jit(jax.vmap(play)).lower(keys, states).compile()
+    loops = compiled.as_text().partition("\nENTRY ")[0]
+    assert f",{room}" in loops
+    assert not re.search(rf"\[[\d,]*{room}[\d,]*\]\S* copy\(", loops)
 
 
 @pytest.mark.parametrize("sigma", rest_is_slow(SIGMAS, ["revealed", "modelled"]))

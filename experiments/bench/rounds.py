@@ -20,7 +20,8 @@ from samplers.settings import integer, number, settings
 
 ARMS, CONTEXT = 5, 4
 NOISE = 0.5
-PIECE = 32  # rounds that are timed together
+PIECE = 64  # rounds that are timed together
+RUNS = 4
 
 
 @settings
@@ -85,7 +86,9 @@ def general(quick: bool) -> list[Measure]:
         agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=sampler)
         times = {t: _round_after(environment, agent, t) for t in (longest // 8, longest)}
         told += [
-            Measure("general", f"gradients from {name}: a round after {t}", 1e3 * seconds, "ms")
+            Measure(
+                "general", f"gradients from {name}: a round of {RUNS} runs after {t}", 1e3 * seconds, "ms"
+            )
             for t, seconds in times.items()
         ]
         growth, limit = times[longest] / times[longest // 8], 1.25 if minibatch else 8 * 1.25
@@ -94,28 +97,27 @@ def general(quick: bool) -> list[Measure]:
 
 
 def _round_after(environment: Any, agent: Thompson, t: int) -> float:
-    """The seconds of a round of one run in which uniform play was seen for so many; compilation apart."""
-    agent = agent.for_horizon(2 * t)
-    key, uniform = jax.random.key(0), AGENTS.build("uniform", {})
-    instance = environment.start(key)
+    """The seconds of a round of RUNS runs in which uniform play was seen for so many; compilation apart."""
+    agent, uniform = agent.for_horizon(2 * t), AGENTS.build("uniform", {})
 
-    def turn(player: Any, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
+    def turn(player: Any, key: Array, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
         own = jax.random.fold_in(key, number)
-        seen, outcome = reveal(environment, own, instance, number)
+        seen, outcome = reveal(environment, own, environment.start(key), number)
         acted, arm, _ = player.act(own, state, seen)
         return agent.update(acted, seen, arm, outcome.means[arm] + outcome.noise), None
 
-    def begin() -> ThompsonState:
+    def begin(key: Array) -> ThompsonState:
         state = agent.grow(agent.start(key, environment.shape), 2 * t)
-        state, _ = jax.lax.scan(partial(turn, uniform), state, jnp.arange(t))
+        state, _ = jax.lax.scan(partial(turn, uniform, key), state, jnp.arange(t))
         return agent.grow(state, 2 * t)
 
-    def play(state: ThompsonState) -> ThompsonState:
-        return jax.lax.scan(partial(turn, agent), state, t + jnp.arange(PIECE))[0]
+    def play(key: Array, state: ThompsonState) -> ThompsonState:
+        return jax.lax.scan(partial(turn, agent, key), state, t + jnp.arange(PIECE))[0]
 
-    state, compiled = jax.jit(begin)(), jax.jit(play)
-    jax.block_until_ready(compiled(state))
-    times = best({"rounds": lambda: jax.block_until_ready(compiled(state))}, turns=5)
+    keys = jax.random.split(jax.random.key(0), RUNS)
+    states, compiled = jax.jit(jax.vmap(begin))(keys), jax.jit(jax.vmap(play))
+    jax.block_until_ready(compiled(keys, states))
+    times = best({"rounds": lambda: jax.block_until_ready(compiled(keys, states))}, turns=5)
     return times["rounds"].seconds / PIECE
 
 
