@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from experiments.scaling import AXES, Line, exponent
 from experiments.statistics import mean_interval
-from experiments.style import distinct, plain_numbers
+from experiments.style import distinct, legend_beside, plain_numbers
 from experiments.summary import final_regret
 from experiments.sweeps import scale
 from experiments.tuning import LEVELS, Data, Place
@@ -41,7 +41,7 @@ def along_sweep(found: Sequence[Place], data: Data, key: str) -> Figure:
                 scale(ax, at)
         ax.set(title=panel, xlabel=key, ylabel="final regret", yscale="log")
         _plain(ax)
-    _legend(figure, axes[0])
+    legend_beside(figure, axes)
     return figure
 
 
@@ -63,7 +63,7 @@ def along_axes(found: Sequence[Line]) -> Figure:
             at = sorted({float(x) for line in found if line.axis == axis for x in line.x})
             ax.xaxis.set_major_locator(FixedLocator(at))
         row[0].set_ylabel("final regret")
-    _legend(figure, axes[0][0])
+    legend_beside(figure, axes)
     return figure
 
 
@@ -99,11 +99,6 @@ def _points(ax: Axes, x: np.ndarray, regret: np.ndarray, label: str, appearance:
     mean = np.array([one.value for one in intervals])
     error = np.array([[one.value - one.low, one.high - one.value] for one in intervals]).T
     ax.errorbar(x, mean, np.nan_to_num(error), label=label, marker="o", ms=5, capsize=2, **appearance)  # type: ignore[arg-type]
-
-
-def _legend(figure: Figure, ax: Axes) -> None:
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", fontsize=9)
 
 
 def _plain(ax: Axes) -> None:

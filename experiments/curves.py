@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from experiments.bounds import bound
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.store import values
-from experiments.style import distinct, graded, legend_below, plain_numbers, variants
+from experiments.style import distinct, graded, legend_below, legend_beside, plain_numbers, variants
 from experiments.tuning import LEVELS, Data, Place
 
 POINTS = 400  # of a curve: enough for any screen
@@ -56,7 +56,7 @@ def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) ->
             ]
             _panel(ax, shown, data, bounds)
             ax.set(title=f"{panel}, {level} settings")
-    _common_legend(figure, axes)
+    legend_beside(figure, axes)
     return figure
 
 
@@ -84,20 +84,13 @@ def sweep_curves(found: Sequence[Place], data: Data, key: str) -> Figure:
             shown = [Shown(chosen[at], f"{at:g}", looks[at]) for at in sorted(chosen)]
             _panel(ax, shown, data, bounds=False)
             ax.set_title(f"{panel}: {name},\n{level} settings", fontsize=10)
-    _common_legend(figure, axes, title=key.rpartition(".")[2])
+            ax.set_xlabel("round" if row is axes[-1] else "")
+    legend_beside(figure, axes, title=key.rpartition(".")[2])
     return figure
 
 
 def _any_cell(place: Place) -> Cell | None:
     return next((setting.cell for level in LEVELS if (setting := place.at(level)) is not None), None)
-
-
-def _common_legend(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
-    """One for all panels, beside them."""
-    lines = {
-        label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9, title=title)
 
 
 def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:

@@ -9,7 +9,7 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from experiments.cells import Cell
+from experiments.cells import Cell, by_panel, labels_of
 from experiments.config import Study
 from experiments.store import Folder
 
@@ -20,6 +20,7 @@ PROBE = 0.03  # a round of a run that is looked into
 ROUND = 1.0e-5  # a decision with 160 numbers in its action set, apart from gradients
 GRADIENT = 5.0e-7  # of such a round's posterior
 WRITING = 0.5  # a cell's files and its share of figures
+LISTED = 8  # cells of an environment, by name
 USUAL = 160.0  # numbers in an action set: 32 arms, 5 dimensions
 SPENDERS = ("steps", "leapfrogs", "integration_steps", "particles")  # gradients multiply along these settings
 
@@ -74,6 +75,12 @@ def show(console: Console, study: Study, found: Estimate, folder: Folder) -> Non
         if len(values) > 1:
             made.add_row(key, ", ".join(values))
     console.print(made)
+    labels = labels_of(study.cells)
+    for panel, cells in by_panel(study.cells).items():
+        for cell in cells[:LISTED]:
+            console.print(f"  {panel}: {labels[cell.id]}", soft_wrap=True, markup=False, highlight=False)
+        if len(cells) > LISTED:
+            console.print(f"  {panel}: and {len(cells) - LISTED} more")
     rest = f", {found.stored} of them stored already" if found.stored else ""
     console.print(
         f"{found.cells} cells{rest}; {found.programs} programs to compile, {found.decisions:,} decisions"

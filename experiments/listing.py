@@ -16,7 +16,7 @@ def show(console: Console, what: str | None) -> None:
     """Prints one group with its settings, or all groups in short."""
     if what is None:
         for group in [*GROUPS, "study"]:
-            console.print(f"[bold]{group}[/]: {escape(', '.join(_names(group)))}")
+            console.print(f"[bold]{group}[/]: {escape(', '.join(names(group)))}")
         console.print("\n`fgtsva list samplers` tells more of a group.", style="dim")
         return
     group = PLURALS.get(what, what)
@@ -30,7 +30,8 @@ def show(console: Console, what: str | None) -> None:
     console.print(_studies() if group == "study" else _members(group))
 
 
-def _names(group: str) -> list[str]:
+def names(group: str) -> list[str]:
+    """The members of a group, or the studies."""
     return study_names() if group == "study" else GROUPS[group].names()
 
 

@@ -46,10 +46,12 @@ def style() -> Iterator[None]:
 
 
 def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colours and lines that tell some names apart; the first two stand out."""
+    """Colours and lines that tell some names apart; the first two stand out, and the oracle is as everywhere."""
     lines = ("-", "--", "-.")
     return {
-        name: {
+        name: {**look("exact"), "linewidth": 2.6}
+        if "(exact)" in name
+        else {
             "color": COLOURS[index % len(COLOURS)],
             "linestyle": lines[index // 6 % len(lines)],
             "linewidth": 2.6 if index < 2 else 1.5,
@@ -123,6 +125,14 @@ def legend_below(figure: Figure, axes: np.ndarray) -> None:
     columns = min(len(handles), max(1, int(figure.get_figwidth() / (0.6 + 0.085 * width))))
     figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(handles) / columns))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=9)
+
+
+def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
+    """One for all panels, to their right."""
+    lines = {
+        label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9, title=title)
 
 
 def plain_numbers(ax: Axes) -> None:

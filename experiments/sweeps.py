@@ -33,6 +33,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
     figure = Figure(figsize=(5.2 * len(panels), 4.0 * (1 + measured)))
     axes = figure.subplots(1 + measured, len(panels), squeeze=False)
     other = [k for k in varied(cells) if k != key and not k.startswith(("environment", "rounds", "seed"))]
+    other.sort(key=lambda k: k != "sampler")
     for column, (title, members) in enumerate(panels.items()):
         lines: dict[str, list[Cell]] = {}
         for cell in members:
@@ -171,7 +172,7 @@ def against_gap(found: Sequence[Pair]) -> Figure:
         ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
         if reach > 20:
             ax.set_yscale("symlog", linthresh=2)
-            ax.set_ylim(top=1.5 * reach)
+            ax.set_ylim(bottom=1.5 * min(-1.0, *(gap.low for gap in gaps)), top=1.5 * reach)
         if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")
             ax.xaxis.set_minor_formatter(NullFormatter())

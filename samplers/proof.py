@@ -1,6 +1,6 @@
 """The proof of the samplers: each one, as it is used, against exact draws on a table of targets.
 
-`python -m samplers.proof` writes the outcome into README.md. Chains are independent, so the error of an average over
+`python -m samplers.proof` writes the outcome into PROOF.md. Chains are independent, so the error of an average over
 chains comes from their spread, whatever the correlation within a chain: means, covariances and action frequencies
 together raise a false alarm in a cell with probability ALARM at most (Student's t, Bonferroni).
 """
@@ -265,4 +265,4 @@ def proven() -> list[str]:
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    write(Path(__file__).with_name("README.md"), rows(sys.argv[1:] or proven()))
+    write(Path(__file__).with_name("PROOF.md"), rows(sys.argv[1:] or proven()))

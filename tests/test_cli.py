@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 from omegaconf import OmegaConf
 
-from experiments import cli, runner
+from experiments import cli, completion, runner
 from experiments.config import resolve
 from samplers.settings import InputError
 
@@ -352,3 +352,35 @@ def test_an_interrupted_run_says_what_is_kept_and_how_to_go_on(fgtsva, monkeypat
     assert code == 130
     assert "Interrupted. What is finished is kept in here\nThe same command goes on from there." in err
     assert "Results" not in out
+
+
+@pytest.mark.parametrize(
+    ("args", "incomplete", "offered"),
+    [
+        ([], "sampler=m", ["sampler=mclmc", "sampler=mala", "sampler=meanfield_vi"]),
+        ([], "sampler=sgld,nu", ["sampler=sgld,nuts"]),
+        (["sampler", "="], "nu", ["nuts"]),  # as bash splits it
+        (["study"], "=bl", ["blindness"]),
+        ([], "posterior.al", ["posterior.alpha="]),
+        ([], "samp", None),
+        ([], "rounds=", []),
+    ],
+)
+def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
+    found = completion.offered(args, incomplete)
+    if offered is None:
+        assert {"sampler=", "sampler.steps="} <= set(found)
+    else:
+        assert found == offered
+
+
+def test_groups_and_parts_are_completed():
+    assert completion.groups("sam") == ["samplers"]
+    assert completion.parts("or") == ["oracle"]
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("list",), ("report",), ("bench",)])
+def test_every_help_shows_an_example(fgtsva, command):
+    code, out, _ = fgtsva(*command, "--help")
+    assert code == 0
+    assert "Example: fgtsva" in out

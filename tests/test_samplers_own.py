@@ -107,8 +107,8 @@ def test_the_example_samples_its_target(installed):
     assert proof.examine("multinomial_hmc", "condition 1e6", sampler=MultinomialHMC()).agrees
 
 
-def test_readme_has_every_sampler_in_both_tables():
-    page = README.read_text()
+def test_the_page_of_proofs_has_every_sampler_in_both_tables():
+    page = README.with_name("PROOF.md").read_text()
     cards, outcomes = page.split(proof.BEGIN)
     for name, cls in SAMPLERS:
         assert f"| `{name}` | {' | '.join(card(cls))} |" in cards
