@@ -116,11 +116,11 @@ def resolve(words: Sequence[str]) -> Study:
     bounds = options.get("bounds", data.get("bounds", False))
     if not isinstance(bounds, bool):
         raise InputError(f"bounds={bounds!r} must be true or false")
-    if bounds and data.get("sweep"):
+    names = [grid.pop("name", None) for grid in data["grids"]]
+    if bounds and data.get("sweep") and not any(names):
         raise InputError(
             f"bounds=true: study={name} goes along {data['sweep']} and draws no regret over rounds"
         )
-    names = [grid.pop("name", None) for grid in data["grids"]]
     written = [_whole(grid) for grid in data["grids"]]
     _check_keys(said, [grid | said for grid in written])
     said["precision"] = [precision]

@@ -60,7 +60,7 @@ def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) ->
     return figure
 
 
-def sweep_curves(found: Sequence[Place], data: Data, key: str) -> Figure:
+def sweep_curves(found: Sequence[Place], data: Data, key: str, bounds: bool = False) -> Figure:
     """The same along a setting: a row per algorithm and level, a line per value from dark to light."""
     rows = [
         (name, level)
@@ -82,7 +82,7 @@ def sweep_curves(found: Sequence[Place], data: Data, key: str) -> Figure:
                 if (place.name, place.panel) == (name, panel) and (setting := place.at(level)) is not None
             }
             shown = [Shown(chosen[at], f"{at:g}", looks[at]) for at in sorted(chosen)]
-            _panel(ax, shown, data, bounds=False)
+            _panel(ax, shown, data, bounds)
             ax.set_title(f"{panel}: {name},\n{level} settings", fontsize=10)
             ax.set_xlabel("round" if row is axes[-1] else "")
     legend_beside(figure, axes, title=key.rpartition(".")[2])

@@ -33,7 +33,7 @@ def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Fi
         return {"scaling": contests.along_axes(scaled), "exponents": contests.exponents(scaled)}
     if found and layout.sweep is not None:
         along = contests.along_sweep(found, data, layout.sweep)
-        return {"sweep": along, "regret": curves.sweep_curves(found, data, layout.sweep)}
+        return {"sweep": along, "regret": curves.sweep_curves(found, data, layout.sweep, layout.bounds)}
     return {"regret": curves.standing_curves(found, data, layout.bounds)} if found else {}
 
 

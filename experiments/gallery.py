@@ -13,6 +13,7 @@ from experiments.summary import Row
 from experiments.tuning import LEVELS
 
 HERE = Path(__file__).parent
+BESIDE = ("quality", "condition")  # shown as well
 SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = (
@@ -24,8 +25,8 @@ SHOWN = (
 )  # the first of these that a study has is its picture
 
 
-def entry(stored: Stored, picture: str, minutes: float) -> str:
-    """A study as the gallery shows it: question, command, time, finding, figure."""
+def entry(stored: Stored, pictures: Sequence[str], minutes: float) -> str:
+    """A study as the gallery shows it: question, command, time, finding, figures."""
     study, title, question = (stored.config[key] for key in ("study", "title", "question"))
     found = [
         " ".join(stored.reading[:FIRST]),
@@ -35,7 +36,8 @@ def entry(stored: Stored, picture: str, minutes: float) -> str:
     return (
         f"### `{study}`: {title}\n{question}\n\n"
         f"    fgtsva run study={study}    # {minutes:.0f} minutes, {len(stored.cells)} cells\n\n"
-        f"{'\n\n'.join(filter(None, found))}\n\n![{title}]({picture})\n\n"
+        f"{'\n\n'.join(filter(None, found))}\n\n"
+        + "".join(f"![{title}]({picture})\n\n" for picture in pictures)
     )
 
 
@@ -56,7 +58,7 @@ def standings(rows: Sequence[Row]) -> str:
 
     def cell(name: str, level: str, key: str, style: str) -> str:
         found = [at.get((name, environment, level)) for environment in environments]
-        return " / ".join("-" if row is None else format(row[key], style) for row in found)
+        return " / ".join("-" if row is None or key not in row else format(row[key], style) for row in found)
 
     lines = [
         f"{' / '.join(environments)}:\n",
@@ -91,15 +93,15 @@ def take_in(folder: Path) -> None:
     """Copies a study's picture beside the page, and writes its entry."""
     stored = read(folder)
     drawn = {path.stem: path for path in (folder / "figures").glob("*.png")}
-    chosen = next(drawn[name] for name in SHOWN if name in drawn)
+    chosen = [next(name for name in SHOWN if name in drawn)]
+    chosen += [name for name in BESIDE if name in drawn and name not in chosen]
     study = str(stored.config["study"])
-    picture = Path("gallery") / f"{study}.png"
+    pictures = {name: f"gallery/{study}{'' if name == chosen[0] else f'_{name}'}.png" for name in chosen}
     (HERE / "gallery").mkdir(exist_ok=True)
-    shutil.copyfile(chosen, HERE / picture)
-    if "quality" in drawn:
-        shutil.copyfile(drawn["quality"], HERE / "gallery" / f"{study}_quality.png")
+    for name, picture in pictures.items():
+        shutil.copyfile(drawn[name], HERE / picture)
     page = HERE / "README.md"
-    text = entry(stored, picture.as_posix(), minutes_of(folder))
+    text = entry(stored, list(pictures.values()), minutes_of(folder))
     page.write_text(place(page.read_text(), study, text))
 
 

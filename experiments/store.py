@@ -235,12 +235,17 @@ def values(tree: xr.DataTree, name: str) -> np.ndarray:
 
 
 def digest(tree: xr.DataTree) -> str:
-    """A digest of the values and settings of a tree."""
-    made = hashlib.sha256(str(tree.attrs.get("settings")).encode())
+    """A digest of everything in a tree: attributes, names, types, shapes and values."""
+    made = hashlib.sha256()
     for group in sorted(tree.subtree, key=lambda node: node.path):
-        for name in sorted(map(str, group.data_vars)):
-            made.update(f"{group.path}/{name}".encode())
-            made.update(np.ascontiguousarray(group[name].values).tobytes())
+        data = group.to_dataset(inherit=False)
+        for key in sorted(map(str, data.attrs)):
+            if key != "digest":
+                made.update(f"{group.path}@{key}={np.asarray(data.attrs[key]).tolist()!r}".encode())
+        for name in sorted(map(str, data.variables)):
+            values = np.ascontiguousarray(data[name].values)
+            made.update(f"{group.path}/{name}{data[name].dims}{values.shape}{values.dtype}".encode())
+            made.update(values.tobytes())
     return made.hexdigest()
 
 

@@ -93,7 +93,7 @@ def variants(owners: Mapping[str, str]) -> dict[str, dict[str, Any]]:
         }
     known = {name: look(name) for name in who if name == "exact" or name in SAMPLERS.names()}
     taken = {own["color"] for own in known.values()}
-    free = itertools.cycle(colour for colour in COLOURS if colour not in taken)
+    free = itertools.cycle([colour for colour in COLOURS if colour not in taken] or COLOURS)
     looks = {name: known.get(name) or {"color": next(free), "linestyle": "-"} for name in who}
     made = {}
     for label, name in owners.items():

@@ -65,6 +65,8 @@ def _short(value: object) -> str:
 def places(cells: Sequence[Cell], data: Data, layout: Layout) -> list[Place]:
     """Every algorithm of a study in every place, with the settings that were chosen for it. `cells` are all of them."""
     done = [cell for cell in cells if cell.id in data and cell.id in layout.entries]
+    if layout.sweep is not None:
+        done = [cell for cell in done if layout.sweep in cell.flat]  # an agent may have no such setting
     if not done:
         return []
     first = cells[0].seed

@@ -247,12 +247,14 @@ def _play(
 ) -> tuple[Carry, Record, Any, Array]:
     """Plays `length` rounds from round `begin` on; keeps the agents' states before the rounds in `probes`."""
 
+    def keep(kept: Any, agent: Any, t: Array) -> Any:
+        return jax.tree.map(lambda room, x: room.at[jnp.argmax(probes == t)].set(x), kept, agent)
+
     def one(key: Array, carry: Carry) -> tuple[Carry, Record, Any, Array]:
         def step(state: tuple[Carry, Any], t: Array) -> tuple[tuple[Carry, Any], Record]:
             carry, kept = state
             if probes.size:
-                slot = jnp.where(jnp.any(probes == t), jnp.argmax(probes == t), probes.size)
-                kept = jax.tree.map(lambda room, x: room.at[slot].set(x, mode="drop"), kept, carry.agent)
+                kept = jax.lax.cond(jnp.any(probes == t), keep, lambda kept, *_: kept, kept, carry.agent, t)
             carry, record = _round(environment, agent, key, carry, t)
             return (carry, kept), record
 

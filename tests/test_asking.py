@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from worlds import PlainLinear
+from worlds import PlainLinear, rest_is_slow
 
-from fgtsva_ppl import FGTSVA, MALA, PSGLD, TS, Exact, InputError, Linear, Logistic, ThompsonAgent
+from fgtsva_ppl import FGTSVA, MALA, PSGLD, SGLD, TS, Exact, InputError, Linear, Logistic, ThompsonAgent
 from fgtsva_ppl.agents import asking
 from fgtsva_ppl.protocols import Round
 
@@ -51,9 +51,17 @@ def test_it_decides_as_the_agent_of_the_loop_does():
         state = inner.update(state, seen, action, jnp.asarray(features(t)[arm] @ [1.0, -1.0]))
 
 
-@pytest.mark.parametrize("reward", [pytest.param(Linear(), marks=pytest.mark.slow), PlainLinear()])
-def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, reward):
-    agent = ThompsonAgent(reward, FGTSVA(), QUICK, seed=5)
+KEPT = {
+    "sums": (Linear(), QUICK, False),
+    "rows": (PlainLinear(), QUICK, False),
+    "minibatches": (PlainLinear(), SGLD(steps=2, minibatch=2), True),
+}
+
+
+@pytest.mark.parametrize("case", rest_is_slow(KEPT, ["rows", "minibatches"]))
+def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, case):
+    reward, sampler, control_variate = KEPT[case]
+    agent = ThompsonAgent(reward, FGTSVA(), sampler, control_variate=control_variate, seed=5)
     play(agent, 0, 6)
     agent.ask(features(6), 0.5)  # and nobody has told the reward yet
     agent.save(tmp_path / "agent.npz")

@@ -340,7 +340,7 @@ def run(*words, monkeypatch, capsys):
         ("figure1", ["environment=sparse", "bounds=true", *FEW], ["regret"]),
         pytest.param(
             "figure2",
-            ["environment=sparse", "posterior.c=0,0.01"],
+            ["environment=sparse", "posterior.c=0,0.01", "bounds=true"],
             ["regret", "sweep"],
             marks=pytest.mark.slow,
         ),

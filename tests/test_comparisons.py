@@ -9,6 +9,8 @@ import xarray as xr
 from experiments.comparisons import general, variance
 from experiments.config import resolve
 from experiments.readings import READINGS
+from experiments.store import rounds_tree
+from fgtsva_ppl import simulate
 
 RUNS = 20
 RNG = np.random.default_rng(0)
@@ -68,3 +70,18 @@ def test_each_kind_of_knowledge_is_compared_with_the_revealed_case():
     assert " estimated: 60.0, +50.0 [" in sentence
     assert "against homoscedastic FGTS -40.0 [" in sentence
     assert " fgts_b: 100.0, +90.0 [" in sentence
+
+
+@pytest.mark.slow
+def test_thompson_sampling_beats_those_who_do_not_sample():
+    """The study itself, in full: on digits and on the wheel, with the model that epsilon-greedy has too."""
+    cells = resolve(["study=general"]).cells
+    data = {
+        cell.id: rounds_tree(cell, simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs))
+        for cell in cells
+    }
+    sentences = general(cells, data)
+    assert [text.partition(":")[0] for text in sentences] == ["digits", "wheel"]
+    for text in sentences:
+        assert "; less than epsilon_greedy (" in text
+        assert "; less than uniform (" in text

@@ -130,6 +130,7 @@ def quick(monkeypatch):
 @example(["environment=table"])
 @example(["diagnostics.rounds=1,2", "diagnostics.runs=0"])
 @example(["study=warmstart", "agent=epsilon_greedy"])
+@example(["study=figure2", "agent=uniform", "environment=sparse", "seed=0"])
 def test_a_study_runs_or_is_told_in_one_line(quick, said):
     assert_whole_or_told(said)
 

@@ -17,6 +17,7 @@ from fgtsva_ppl.posterior import SIGMAS, curvature
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.simulate import check
+from samplers import Laplace
 
 WORLD = Contextual(dim=2, arms=3)
 ROUNDS, FRESH, BATCH, MANY = 30, 5, 4, 4000
@@ -151,6 +152,12 @@ def test_it_fits_into_the_loop(sigma):
     if sigma not in ("by_context", "modelled"):
         with pytest.raises(InputError, match="control_variate needs data that are kept"):
             check(WORLD, Thompson(Linear(), posterior, control_variate=True), rounds=5)
+
+
+def test_a_control_variate_without_minibatches_is_refused():
+    """Its curvature is kept up and not taken anew: no fact for a sampler that draws by it."""
+    with pytest.raises(InputError, match="control_variate is for minibatch gradients"):
+        check(WORLD, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
 
 
 def test_the_curvature_costs_no_more_than_rows_do():

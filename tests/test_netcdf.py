@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from experiments.errors import DamagedError
 from experiments.netcdf import packed, unpacked
+from experiments.store import digest, read_tree
 
 
 def tree():
@@ -47,3 +49,23 @@ def test_what_points_to_another_file_is_not_followed(tmp_path):
         file["elsewhere"] = h5py.ExternalLink(str(tmp_path / "other.nc"), "/")
     with pytest.raises(ValueError, match="points to another file"):
         unpacked(path)
+
+
+@pytest.mark.parametrize("spoil", ["a value", "a coordinate", "an attribute", "a name"])
+def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
+    """HDF5 has no objection to any of these: only the digest tells."""
+    path, whole = tmp_path / "tree.nc", tree()
+    whole.attrs["digest"] = digest(whole)
+    path.write_bytes(packed(whole))
+    assert digest(read_tree(path)) == whole.attrs["digest"]
+    with h5py.File(path, "a") as file:
+        if spoil == "a value":
+            file["diagnostics/tv"][0, 0] += 1e-6
+        elif spoil == "a coordinate":
+            file["round"][3] = 31
+        elif spoil == "an attribute":
+            file.attrs["seconds"] = 2.5
+        else:
+            file.move("flags", "other")
+    with pytest.raises(DamagedError, match="not what was written"):
+        read_tree(path)

@@ -93,7 +93,7 @@ def memory(quick: bool) -> list[Measure]:
     many = MANY // 10 if quick else MANY
     short, long = (_peak(rounds) for rounds in (many // 10, many))
     kept = [_peak(rounds, minibatch=1) for rounds in (many // 20, many // 10, many // 5)]
-    growth = (kept[2] - kept[1]) / (kept[1] - kept[0])
+    growth = (kept[2] - kept[1]) / max(kept[1] - kept[0], 1.0)
     return [
         Measure("memory", f"sums: peak, {many // 10} rounds", short, "MB"),
         Measure("memory", f"sums: peak, {many} rounds", long, "MB"),

@@ -1,7 +1,5 @@
 """What a round costs early and late: linear rewards, whose cost should not grow, and general ones, whose cost may."""
 
-import itertools
-import time
 from functools import partial
 from typing import Any
 
@@ -10,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from experiments.bench.clock import Measure, at_most, best
-from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson, simulate
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
 from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
@@ -22,6 +20,7 @@ ARMS, CONTEXT = 5, 4
 NOISE = 0.5
 PIECE = 64  # rounds that are timed together
 RUNS = 4
+EARLY = 100  # rounds
 
 
 @settings
@@ -66,11 +65,11 @@ def linear(quick: bool) -> list[Measure]:
         ("25 Langevin steps", SGLD(steps=25)),
         ("25 draws of 10 leapfrogs", HMC(steps=25, leapfrogs=10)),
     ):
-        times = _per_round(Blocks(), Thompson(posterior=posterior, sampler=sampler), rounds, runs=10)
-        early, late = times[0][1], times[-1][1]
+        agent = Thompson(posterior=posterior, sampler=sampler)
+        early, late = (_round_after(Blocks(), agent, t) for t in (EARLY, rounds))
         told += [
-            Measure("linear", f"{name}: a round of 10 runs, t <= {times[0][0]}", 1e3 * early, "ms"),
-            Measure("linear", f"{name}: a round of 10 runs, t = {rounds}", 1e3 * late, "ms"),
+            Measure("linear", f"{name}: a round of {RUNS} runs after {EARLY}", 1e3 * early, "ms"),
+            Measure("linear", f"{name}: a round of {RUNS} runs after {rounds}", 1e3 * late, "ms"),
             at_most("linear", f"{name}: late / early", late / early, 1.25),
         ]
     return told
@@ -119,18 +118,3 @@ def _round_after(environment: Any, agent: Thompson, t: int) -> float:
     jax.block_until_ready(compiled(keys, states))
     times = best({"rounds": lambda: jax.block_until_ready(compiled(keys, states))}, turns=5)
     return times["rounds"].seconds / PIECE
-
-
-def _per_round(environment: Any, agent: Thompson, rounds: int, runs: int) -> list[tuple[int, float]]:
-    """After how many rounds, and the seconds of a round in the piece before that; compilation apart."""
-    stamps: list[tuple[int, float]] = []
-
-    def stamp(done: int) -> None:
-        stamps.append((done, time.perf_counter()))
-
-    for _ in range(2):  # the second time everything is compiled
-        stamps.clear()
-        stamp(0)
-        simulate(environment, agent, rounds=rounds, runs=runs, progress=stamp)
-    pairs = itertools.pairwise(stamps[1:])  # the first piece has the start of the runs in it
-    return [(t, (now - then) / (t - before)) for (before, then), (t, now) in pairs]

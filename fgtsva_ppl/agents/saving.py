@@ -19,7 +19,7 @@ from samplers import SAMPLERS
 from samplers.registry import Registry
 from samplers.settings import InputError
 
-FORMAT = "fgtsva agent 1"
+FORMAT = "fgtsva agent 2"
 PARTS: dict[str, Registry[Any]] = {"reward": REWARDS, "posterior": POSTERIORS, "sampler": SAMPLERS}
 
 

@@ -64,9 +64,14 @@ class Thompson:
             capacity=1,
         )
         sampler = self.sampler.init(key, model.draw)
+        minibatch = bool(getattr(self.sampler, "minibatch", False))
         if self.control_variate and model.linear:
             raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
-        if not model.linear and (self.control_variate or bool(getattr(self.sampler, "minibatch", False))):
+        if self.control_variate and not minibatch:
+            raise InputError(
+                "control_variate is for minibatch gradients: set sampler.minibatch of sgld or its kin"
+            )
+        if minibatch and not model.linear:
             anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None
             curvature = jnp.zeros((model.size, model.size))
             history = history._replace(running=Running(curvature, anchor, shape.arms, shape.dim))
