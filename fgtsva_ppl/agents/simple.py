@@ -32,7 +32,7 @@ class Greedy(LinearAgent):
         if not model.linear:
             raise InputError(
                 f"agent {self.label} fits by ridge regression and needs a reward that is linear in its features, as "
-                f"linear and gp are; reward {type(self.reward).__name__.lower()} is not: run it apart, with one of those"
+                f"linear and gp are; reward {type(self.reward).__name__.lower()} is not: run it apart with one of those"
             )
         return Learned(ridge(model.features, self.lam), jnp.zeros(()), jnp.zeros((), int))
 
