@@ -13,7 +13,7 @@ from experiments.summary import Row
 from experiments.tuning import LEVELS
 
 HERE = Path(__file__).parent
-BESIDE = ("quality", "condition")  # shown as well
+BESIDE = ("quality",)  # shown as well
 SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = (
@@ -29,16 +29,20 @@ def entry(stored: Stored, pictures: Sequence[str], minutes: float) -> str:
     """A study as the gallery shows it: question, command, time, finding, figures."""
     study, title, question = (stored.config[key] for key in ("study", "title", "question"))
     found = [
-        " ".join(stored.reading[:FIRST]),
+        "\n\n".join(stored.reading[:FIRST]),
         verdicts(stored.verdicts),
         standings(stored.table("standings")),
     ]
     return (
         f"### `{study}`: {title}\n{question}\n\n"
-        f"    fgtsva run study={study}    # {minutes:.0f} minutes, {len(stored.cells)} cells\n\n"
+        f"    fgtsva run study={study}    # {_told(minutes)}, {len(stored.cells)} cells\n\n"
         f"{'\n\n'.join(filter(None, found))}\n\n"
         + "".join(f"![{title}]({picture})\n\n" for picture in pictures)
     )
+
+
+def _told(minutes: float) -> str:
+    return f"{minutes:.0f} minutes" if minutes >= 1.5 else "a minute"
 
 
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from experiments import gallery
+from experiments.config import study_names
 from experiments.gallery import BEGIN, END, place, standings
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
@@ -20,6 +21,12 @@ def test_a_new_entry_finds_its_place():
     page = place(PAGE, "claims", "### `claims`: new\n\n")
     assert page.index("`budget`") < page.index("`claims`") < page.index("`samplers`")
     assert place(page, "claims", "### `claims`: new\n\n") == page
+
+
+def test_every_study_is_shown():
+    page = (Path(gallery.__file__).parent / "README.md").read_text()
+    for name in study_names():
+        assert f"### `{name}`: " in page
 
 
 def test_every_picture_of_the_page_is_there():
