@@ -183,9 +183,10 @@ class Posterior(ABC):
         rounds = history.rounds if self.sums_past else 1
         lam = rounds * self.optimism(history.variance, self.believed(history, seen))
 
+        arms = jnp.asarray(seen.actions)
+
         def gradient(position: Array) -> Array:
-            best = jnp.argmax(seen.actions @ position)
-            return shift - precision @ position + lam * seen.actions[best]
+            return shift - precision @ position + lam * arms[jnp.argmax(arms @ position)]
 
         def law() -> oracle.Tilted:
             return oracle.tilted(gaussian, seen.actions, lam)

@@ -17,7 +17,7 @@ from samplers.settings import InputError, number, settings, structure
 class Greedy(LinearAgent):
     """Plays the best arm under an unweighted ridge regression on the reward's features, whatever the truth may be."""
 
-    reward: AnyReward = structure(default=Linear())
+    reward: AnyReward = structure(default=Linear(), doc="whose features the regression is on")
     lam: float = lam_field()
 
     label: ClassVar[str] = "greedy"
