@@ -124,7 +124,14 @@ def legend_below(figure: Figure, axes: np.ndarray) -> None:
     width = max(map(len, handles), default=1)
     columns = min(len(handles), max(1, int(figure.get_figwidth() / (0.6 + 0.085 * width))))
     figure.set_figheight(figure.get_figheight() + 0.2 * math.ceil(len(handles) / columns))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=9)
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=9,
+        handlelength=2.6,
+    )
 
 
 def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
@@ -132,7 +139,9 @@ def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) ->
     lines = {
         label: line for ax in axes.flat for line, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(lines.values(), lines.keys(), loc="outside right center", fontsize=9, title=title)
+    figure.legend(
+        lines.values(), lines.keys(), loc="outside right center", fontsize=9, title=title, handlelength=2.6
+    )
 
 
 def plain_numbers(ax: Axes) -> None:

@@ -19,6 +19,7 @@ from experiments.style import MARKERS, legend_below, look, marked, plain_numbers
 from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
+CROWDED = 20  # characters of all numbers below an axis: more are slanted
 LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
 SHOWN = ("tv", "nested_rhat", "rhat", "spread")  # diagnostics set against the gap, in this order
 
@@ -142,6 +143,8 @@ def scale(ax: Axes, at: np.ndarray) -> None:
         ax.xaxis.set_major_locator(FixedLocator(sorted(set(at.tolist()))))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.xaxis.set_minor_locator(NullLocator())
+        if sum(len(f"{value:g}") for value in set(at.tolist())) > CROWDED:
+            ax.tick_params(axis="x", labelrotation=45)
 
 
 def against_gap(found: Sequence[Pair]) -> Figure:

@@ -97,6 +97,8 @@ def test_the_curvature_is_kept_up_datum_by_datum(sigma):
     moved, unmoved = (
         state._replace(sampler=state.sampler._replace(position=position + 1)) for state in (kept, plain)
     )
+    through = moved._replace(history=moved.history.looked_through())
+    np.testing.assert_allclose(precision(0, through, position), precision(1, plain, position), rtol=1e-10)
     kept = agents[0].grow(moved, ROUNDS)
     np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
 

@@ -178,7 +178,7 @@ def _known(
     """One program for all samplers of a posterior."""
 
     def one(key: Array, history: Any, position: Array, seen: Round, means: Array) -> Known:
-        target = agent.target(ThompsonState(history, SamplerState(position)), seen)
+        target = agent.target(ThompsonState(history.looked_through(), SamplerState(position)), seen)
         prior, own = agent.model(*seen.actions.shape).draw, _keys(key, t)
         reference, diverged = _reference(own.truth, target, prior, effort)
         best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
@@ -220,6 +220,7 @@ def _one(
     agent: Thompson, effort: Effort, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
 ) -> Drawn:
     target, own = agent.target(state, seen), _keys(key, t)
+    known = agent.target(state._replace(history=state.history.looked_through()), seen)
 
     def begin(key: Array) -> tuple[Array, Any]:
         return agent.begin(key, state, seen)
@@ -233,7 +234,7 @@ def _one(
         return agent.sampler.trace(key, target, begin, effort.draws)
 
     def begin_elsewhere(key: Array, climb: Climb) -> SamplerState:
-        return elsewhere(key, agent.sampler, state.sampler, target, prior, climb)
+        return elsewhere(key, agent.sampler, state.sampler, known, prior, climb)
 
     many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
     prior = agent.model(*seen.actions.shape).draw
