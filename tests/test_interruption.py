@@ -11,12 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-import xarray as xr
+from stored_bits import results
 from worlds import rest_is_slow
 
 from experiments import cli, store
 from experiments.locks import Locks
-from experiments.store import digest
 
 WORDS = (
     "environment=sparse",
@@ -66,11 +65,6 @@ def written(folder):
         with contextlib.suppress(FileNotFoundError):
             found.add((path, path.stat().st_mtime_ns))
     return found
-
-
-def results(folder):
-    with xr.open_datatree(Path(folder) / "results.nc", engine="h5netcdf") as tree:
-        return {name: digest(cell.load()) for name, cell in tree["cells"].children.items()}
 
 
 @pytest.mark.slow

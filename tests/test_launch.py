@@ -8,12 +8,11 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-import xarray as xr
+from stored_bits import results
 
 from experiments import cli, runner
 from experiments.config import resolve
 from experiments.launch import cluster, distribute, joined
-from experiments.store import digest
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
 from samplers.settings import InputError
 
@@ -76,11 +75,6 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
         cluster(launcher),
     ):
         pass
-
-
-def results(folder):
-    with xr.open_datatree(Path(folder) / "results.nc", engine="h5netcdf") as tree:
-        return {name: digest(cell.load()) for name, cell in tree["cells"].children.items()}
 
 
 @pytest.mark.slow
