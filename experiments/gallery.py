@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.readings import read as read_numbers
 from experiments.report.page import FIRST
 from experiments.report.stored import Stored, read
 from experiments.summary import Row
@@ -26,10 +27,11 @@ SHOWN = (
 
 
 def entry(stored: Stored, pictures: Sequence[str], minutes: float) -> str:
-    """A study as the gallery shows it: question, command, time, finding, figures."""
+    """A study as the gallery shows it: question, command, time, finding (by the rules of today), figures."""
+    reading = read_numbers(str(stored.config["study"]), stored.cells, stored.data(), stored.layout)
     study, title, question = (stored.config[key] for key in ("study", "title", "question"))
     found = [
-        "\n\n".join(stored.reading[:FIRST]),
+        "\n\n".join(reading[:FIRST]),
         verdicts(stored.verdicts),
         standings(stored.table("standings")),
     ]

@@ -101,15 +101,16 @@ def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
     for environment, found in _by_environment(pairs(cells, data)).items():
         level = final_regret(found[0].reference).mean()
         apart = [pair for pair in found if not pair.gap.holds_zero]
-        even = [f"{pair.label()} ({pair.gap.told()})" for pair in found if pair not in apart]
+        even, many = [pair for pair in found if pair not in apart], len(found) >= MANY
         text = f"{environment}: exact draws have a mean regret of {level:.1f}."
         if even:
-            text += f" Within sampling error of it, by paired 95% intervals: {', '.join(even)}."
+            told = [pair.label() if many else f"{pair.label()} ({pair.gap.told()})" for pair in even]
+            text += f" Within sampling error of it, by paired 95% intervals: {', '.join(told)}."
         for pair in apart:
             text += f" {pair.label()}: {pair.gap.told()} per run, median {np.median(pair.gaps):+.1f}, "
             locked = locked_share(final_regret(pair.data), final_regret(pair.reference))
             text += f"{locked:.0%} of runs above {LOCKED:g} times exact."
-        if len(found) >= MANY:
+        if many:
             text += (
                 f" Of {len(found)} such intervals about {0.05 * len(found):.0f} leave 0 out by chance alone."
             )
