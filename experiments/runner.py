@@ -87,12 +87,18 @@ def check(study: Study) -> None:
     """Raises InputError for any cell that cannot run, and for a folder that is not the study's."""
     folder_of(study).check(study)
     by_structure = {jax.tree.structure((cell.environment, cell.agent)): cell for cell in study.cells}
+    impossible = []
     for cell in by_structure.values():
         try:
             cell.check()
-        except Exception as error:  # of a user's program, its cells will tell it, and the others run
-            if isinstance(error, InputError) and not isinstance(error, ImpossibleError):
-                raise
+        except ImpossibleError as error:  # its cells will tell it, and the others run
+            impossible.append(error)
+        except InputError:
+            raise
+        except Exception:  # of a user's program: likewise
+            continue
+    if len(impossible) == len(by_structure):
+        raise impossible[0]
     if study.devices is not None and study.devices > len(jax.devices()):
         raise InputError(f"devices={study.devices}: this process has {len(jax.devices())}")
 

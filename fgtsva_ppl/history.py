@@ -64,12 +64,21 @@ class Rows(NamedTuple):
         """With every weight multiplied."""
         return self._replace(weights=factor * self.weights)
 
+    def padded_with(self, row: Array) -> "Rows":
+        """The same data, with a row of real features where there is none: a reward may be undefined at zero."""
+        empty = self.weights[:, None] == 0
+        return self._replace(features=jnp.where(empty, row, self.features))
+
 
 class ActionSets(NamedTuple):
     """The action sets of past rounds, which FGTS-A's bonus sums over."""
 
     actions: Array  # (capacity, arms, dim)
     present: Array  # (capacity,), one where filled
+
+    def padded_with(self, actions: Array) -> "ActionSets":
+        """The same sets, with a real one where there is none."""
+        return self._replace(actions=jnp.where(self.present[:, None, None] == 0, actions, self.actions))
 
 
 class Anchor(NamedTuple):
@@ -110,6 +119,11 @@ class History(NamedTuple):
             past = ActionSets(past.actions.at[index].set(actions), past.present.at[index].set(1.0))
         data = self.data.added(actions[action], reward, weight, index)
         return History(data, past, self.variance + variance, self.rounds + 1, self.running)
+
+    def padded_with(self, actions: Array) -> "History":
+        """The same history, with real features in the rows that are still empty."""
+        data = self.data.padded_with(actions[0]) if isinstance(self.data, Rows) else self.data
+        return self._replace(data=data, past=None if self.past is None else self.past.padded_with(actions))
 
     def looked_through(self) -> "History":
         """For those who go through all data anyway: nothing is known of them but themselves."""

@@ -13,6 +13,7 @@ from fgtsva_ppl.rewards.program import Latent, RewardFunction
 NEWTON_STEPS = 10  # towards the mode, whenever the anchor is moved
 
 type Loss = Callable[[Rows, RewardFunction], Array]
+type MinibatchGradient = Callable[[Array, Array, int], Array]  # key, position, number of data
 
 
 class Batches(NamedTuple):
@@ -22,18 +23,19 @@ class Batches(NamedTuple):
     filled: Array  # so many rows
     factor: Array | float  # by which every weight is multiplied as of now
     running: Running | None
+    padding: Array  # real features, for a batch that is larger than the data
 
 
 def minibatch_gradient(
     model: Latent, batches: Batches, loss: Loss, bonus: Callable[[RewardFunction], Array]
-) -> Callable[[Array, Array, int], Array]:
+) -> MinibatchGradient:
     """(key, position, m) -> gradient of the log-posterior, its loss estimated from m of the filled rows.
 
     Rows are picked uniformly with replacement and scaled, so that the estimate is unbiased; where no more than m are
     filled it uses each once and is exact. Prior and bonus are exact always. With an anchor (a control variate, Baker
     et al. 2019) only the difference to the gradient there is estimated: that is the smaller, the nearer the anchor.
     """
-    rows, filled, factor, running = batches
+    rows, filled, factor, running, padding = batches
     log_prior = model.logdensity(model.program)
 
     def gradient(key: Array, position: Array, m: int) -> Array:
@@ -42,7 +44,7 @@ def minibatch_gradient(
         batch = jax.tree.map(
             lambda row: jnp.take(row, jnp.where(fits, jnp.arange(m), picked), 0, mode="fill", fill_value=0),
             rows,
-        )
+        ).padded_with(padding)
         scale = factor * jnp.where(fits, 1.0, filled / m)
 
         def estimate(position: Array) -> Array:

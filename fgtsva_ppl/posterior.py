@@ -17,7 +17,7 @@ from jax import Array
 
 from fgtsva_ppl import oracle
 from fgtsva_ppl.history import Anchor, History, Rows, Sums
-from fgtsva_ppl.minibatch import Batches, loss_gradient, minibatch_gradient, mode
+from fgtsva_ppl.minibatch import Batches, MinibatchGradient, loss_gradient, minibatch_gradient, mode
 from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards.finite import FiniteProgram
 from fgtsva_ppl.rewards.program import AnyReward, Latent, LinearFunction, Program, RewardFunction
@@ -91,15 +91,19 @@ class Posterior(ABC):
 
     def renewed(self, model: Latent, history: History, start: Array) -> History:
         """The same history with all that is known of its data made anew: the curvature, and the anchor by the mode."""
-        running, data = history.running, history.data
+        running = history.running
         assert running is not None
-        assert isinstance(data, Rows)
+        assert isinstance(history.data, Rows)
+        data = history.data.padded_with(history.data.features[0])
+        padded = history._replace(data=data)
+        seen_any = history.rounds > 0  # else no row is a real one, and the reward may be undefined there
         anchor = None
         if running.anchor is not None:
-            weighted = partial(self.loss, model, history, self.data(history))
-            start = mode(model, weighted, partial(self._full_precision, model, history), start)
-            anchor = Anchor(start, loss_gradient(model, partial(self.loss, model, history), data, start))
-        curvature = self.curvature(model, history, data, start)
+            weighted = partial(self.loss, model, padded, self.data(padded))
+            start = mode(model, weighted, partial(self._full_precision, model, padded), start)
+            pull = loss_gradient(model, partial(self.loss, model, padded), data, start)
+            anchor = Anchor(start, jnp.where(seen_any, pull, 0.0))
+        curvature = jnp.where(seen_any, self.curvature(model, padded, data, start), 0.0)
         return history._replace(running=dataclasses.replace(running, curvature=curvature, anchor=anchor))
 
     def followed(self, model: Latent, history: History, position: Array) -> History:
@@ -169,10 +173,12 @@ class Posterior(ABC):
 
     def target(self, model: Latent, history: History, seen: Round) -> Target:
         """The posterior as a log-density, with what is known of its shape."""
+        kept, history = history, history.padded_with(seen.actions)
         logdensity = model.logdensity(self.program(model, history, seen))
         data = self.data(history)
         if model.gaussian is None or not isinstance(data, Sums):
-            return self._generic(model, history, seen, logdensity)
+            batches = self._batches(model, kept, seen)
+            return self._generic(model, history, seen, logdensity, batches)
         prior = jax.tree.map(jnp.asarray, model.gaussian)
         precision = prior.precision + 2 * data.gram
         shift = prior.precision @ prior.mean + 2 * data.moment
@@ -197,19 +203,28 @@ class Posterior(ABC):
             exact_draws=lambda key, number: oracle.draws(key, law(), number),
         )
 
+    def _batches(self, model: Latent, history: History, seen: Round) -> MinibatchGradient | None:
+        """Gradients from a few of the data, where they are kept: without a look at the others, empty rows included."""
+        if not isinstance(history.data, Rows):
+            return None
+        bonus = partial(self.bonus, history=history, seen=seen)
+        loss = partial(self.loss, model, history)
+        picked = Batches(history.data, history.rounds, self.factor(history), history.running, seen.actions[0])
+        return minibatch_gradient(model, picked, loss, bonus)
+
     def _generic(
-        self, model: Latent, history: History, seen: Round, logdensity: Callable[[Array], Array]
+        self,
+        model: Latent,
+        history: History,
+        seen: Round,
+        logdensity: Callable[[Array], Array],
+        batches: MinibatchGradient | None,
     ) -> Target:
         """What is known where the posterior has no closed form: the prior, and the data if they are kept."""
-        gaussian, batches = None, None
+        gaussian = None
         if model.prior is not None:
             prior = jax.tree.map(jnp.asarray, model.prior)
             gaussian = Gaussian(prior.precision, prior.precision @ prior.mean)
-        if isinstance(history.data, Rows):
-            bonus = partial(self.bonus, history=history, seen=seen)
-            loss = partial(self.loss, model, history)
-            picked = Batches(history.data, history.rounds, self.factor(history), history.running)
-            batches = minibatch_gradient(model, picked, loss, bonus)
         return Target(
             logdensity,
             partial(self.precision, model, history),

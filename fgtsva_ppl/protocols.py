@@ -1,5 +1,6 @@
 """The vocabulary of this package: what environments, agents and the loop between them say to each other."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jax import Array
@@ -100,6 +101,15 @@ class Answerable(Protocol):
 
     def impossible(self, state: Any, seen: Round) -> Array:
         """Whether the log-density of where it stands, in a round's posterior, is -inf or not a number."""
+        ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """An agent that may find, before it plays, that it can make nothing of the arms."""
+
+    def check(self, shape: Shape, first: Callable[[], Round]) -> None:
+        """Raises InputError then; `first` gives a first round to whoever has to see one."""
         ...
 
 

@@ -16,12 +16,23 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from fgtsva_ppl.protocols import Agent, Answerable, Effort, Environment, Knowing, Outcome, Round, Timed
+from fgtsva_ppl.protocols import (
+    Agent,
+    Answerable,
+    Effort,
+    Environment,
+    Knowing,
+    Outcome,
+    Particular,
+    Round,
+    Timed,
+)
 from fgtsva_ppl.runtime import Seconds, Stopwatch
 from samplers.settings import InputError
 
 LANES = 25  # runs that are computed side by side
-CHUNKS = 16  # pieces into which the rounds are cut, for progress and growth of histories
+CHUNKS = 16  # pieces into which the rounds are cut at least, for progress and growth of histories
+LONGEST = 2000  # rounds of a piece: what an interruption may cost of a long run
 
 SMALLEST_CAPACITY = 64
 
@@ -125,7 +136,7 @@ def simulate(
     mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
     lanes = 1 if agent.scalar else LANES
     keys = run_keys(seed, first_run + np.arange(_padded(runs, lanes * mesh.size)))
-    length = every * math.ceil(rounds / every / min(CHUNKS, rounds // every))
+    length = _piece(rounds, every)
     wanted = [
         [probe for probe in sorted(set(probes)) if begin < probe <= min(begin + length, rounds)]
         for begin in range(0, rounds, length)
@@ -203,6 +214,12 @@ def _joined(pieces: list[list[np.ndarray]]) -> list[np.ndarray]:
 def run_keys(seed: int, runs: np.ndarray) -> Array:
     """One key per run, the same whoever runs beside it."""
     return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.asarray(runs))
+
+
+def _piece(rounds: int, every: int) -> int:
+    """How many rounds are played at a time."""
+    told = rounds // every
+    return every * math.ceil(told / min(told, max(CHUNKS, math.ceil(rounds / LONGEST))))
 
 
 def _padded(runs: int, multiple: int) -> int:
@@ -342,10 +359,17 @@ def _slot(kept: Any, index: int, runs: int) -> Any:
 
 
 def check(environment: Environment, agent: Agent, rounds: int) -> None:
-    """Goes through one round abstractly, so that what does not fit is said before anything compiles."""
+    """Goes through one round abstractly, so that what does not fit is said before the loop compiles."""
     agent = agent.for_horizon(rounds)
 
     def first(environment: Environment, agent: Agent, key: Array) -> Any:
         return _round(environment, agent, key, _start(environment, agent, key), jnp.asarray(0))
 
     jax.eval_shape(first, environment, agent, jax.random.key(0))
+    if isinstance(agent, Particular):
+        agent.check(environment.shape, lambda: _first_round(environment, jax.random.key(0)))
+
+
+@jax.jit
+def _first_round(environment: Environment, key: Array) -> Round:
+    return reveal(environment, key, environment.start(key), jnp.asarray(0))[0]

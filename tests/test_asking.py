@@ -1,11 +1,14 @@
 """Ask and tell: the same decisions as in the loop, saved and loaded to the bit, late rewards, no needless compiling."""
 
+import json
 import re
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from worlds import PlainLinear, rest_is_slow
 
@@ -206,3 +209,39 @@ def test_the_example_with_a_plain_python_environment_runs(capsys):
     # 0.39 of 120 by chance, 0.71 if the taste is known from the start: it must have learnt most of it
     assert int(clicks) > 66
     assert float(probabilities.strip("[]\n").split()[0]) > 0.8
+
+
+def test_a_first_question_with_a_mistake_changes_nothing():
+    agent = ThompsonAgent(sampler=QUICK)
+    with pytest.raises(InputError, match="ask needs sigma"):
+        agent.ask(np.ones((2, 5)))
+    wrong = ThompsonAgent(two_features, sampler=QUICK)
+    with pytest.raises(InputError, match="reward two_features fails on features of shape"):
+        wrong.ask(np.ones((2, 3)), 0.5)
+    for asked in (agent, wrong):
+        asked.ask(features(0), 0.5)
+        with pytest.raises(InputError, match=r"features have shape \(4, 2\), and had \(3, 2\) before"):
+            asked.ask(np.ones((4, 2)), 0.5)
+
+
+def two_features():
+    theta = numpyro.sample("theta", dist.Normal(0, 1).expand([2]).to_event(1))
+    return lambda features: features @ theta
+
+
+def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
+    agent = ThompsonAgent(sampler=QUICK, seed=np.int64(3), horizon=np.int32(20))
+    agent.ask(features(0), np.float32(0.5))
+    agent.save(tmp_path / "agent")
+    assert ThompsonAgent.load(tmp_path / "agent").seed == 3
+
+
+def test_a_file_that_lacks_something_is_told(tmp_path):
+    ThompsonAgent(sampler=QUICK).save(tmp_path / "agent")
+    with np.load(tmp_path / "agent") as file:
+        text = json.loads(str(file["about"]))
+    for missing in ("parts", "numbers", "pending"):
+        rest = {key: value for key, value in text.items() if key != missing}
+        np.savez(tmp_path / "cut.npz", about=np.array(json.dumps(rest)))
+        with pytest.raises(InputError, match="is not a saved agent, or is damaged"):
+            ThompsonAgent.load(tmp_path / "cut.npz")

@@ -1,5 +1,6 @@
 """Environments beyond the linear ones, tables of data, and noise that goes with any environment."""
 
+import warnings
 from urllib.error import URLError
 
 import jax
@@ -214,6 +215,8 @@ def test_openml_is_asked_once_and_a_missing_word_is_a_category(monkeypatch, tmp_
         target = FRAME["kind"]
 
     def fetch_openml(name, **settings):
+        assert settings["data_home"] == str(tmp_path / "openml")  # where scikit-learn keeps what it fetched
+        warnings.warn("trying again", UserWarning, stacklevel=2)
         asked.append((name, settings["version"]))
         return Fetched
 

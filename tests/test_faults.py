@@ -162,6 +162,16 @@ def test_a_log_density_of_minus_infinity_everywhere(fgtsva):
     assert_told(found, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
 
 
+def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatch, tmp_path):
+    """One clear line and exit code 2; among cells that can run it is a failed cell, as above."""
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "reward=impossible", "sampler=mala,hmc"])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fgtsva: reward impossible: its log-density is not finite at 256 of 256 draws")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_a_log_density_of_minus_infinity_everywhere_as_soon_as_there_are_data(fgtsva):
     plain = ("sampler.whiten=none", "sampler.rule=constant")

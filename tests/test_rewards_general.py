@@ -17,11 +17,14 @@ from worlds import rest_is_slow
 from experiments import cli
 from experiments.cells import Cell
 from experiments.measure import _chains
-from fgtsva_ppl import REWARDS, TS, Contextual, Exact, InputError, Thompson
+from fgtsva_ppl import MALA, REWARDS, TS, Contextual, Exact, InputError, Thompson, ThompsonAgent
 from fgtsva_ppl.diagnostics import Samples
+from fgtsva_ppl.history import Rows
+from fgtsva_ppl.posterior import curvature
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import GP, MLP, Hierarchical, LinearFunction, Logistic, latent
-from fgtsva_ppl.simulate import check
+from fgtsva_ppl.rewards.program import NoisyFunction
+from fgtsva_ppl.simulate import _play, check
 from samplers import Draw
 from samplers.registry import Registry
 
@@ -202,6 +205,16 @@ def value():
     return theta()[0]
 
 
+def undefined():
+    coefficients = theta()
+    return lambda features: jnp.log(features @ coefficients)
+
+
+def one_noise():
+    coefficients, scale = theta(), numpyro.sample("scale", dist.HalfNormal(1.0))
+    return NoisyFunction(lambda features: features @ coefficients, lambda features: jnp.log(scale))
+
+
 def endless():
     coefficients = theta()
     numpyro.factor("wall", jnp.where(coefficients[0] > 0, -jnp.inf, 0.0))
@@ -222,10 +235,33 @@ def endless():
         (narrow, "reward narrow fails on features of shape (4, 3): dot_general requires"),
         (value, "reward value must return a function from features to rewards, not "),
         (endless, "reward endless: its log-density is not finite at "),
+        (undefined, "reward undefined is not a finite number for the arms of the first round at "),
+        (
+            one_noise,
+            "log_sigma of reward one_noise must give one number for each row of features: for shape (4, 3) it "
+            "gives shape (), not (4,)",
+        ),
     ],
 )
 def test_a_broken_program_is_told_in_one_line(program, message):
+    known = _play._cache_size()
     with pytest.raises(InputError) as error:
         check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=program), rounds=5)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
+    assert _play._cache_size() == known
+    with pytest.raises(InputError) as error:
+        ThompsonAgent(program, sampler=MALA()).ask(FEATURES, 0.5)
+    assert str(error.value).startswith(message)
+
+
+def test_the_curvature_is_that_of_gauss_and_newton():
+    """Of a logistic reward: 2 J'WJ with J = p (1 - p) x, which is not the Hessian of the loss."""
+    model, weights, rewards = latent(Logistic(), DIM), jnp.asarray([1.0, 2.0, 0.5, 3.0]), jnp.ones(ARMS)
+    position, data = jnp.asarray([0.5, -1.0, 2.0]), Rows(FEATURES, rewards, weights)
+    p = 1 / (1 + np.exp(-np.asarray(FEATURES @ position)))
+    jacobian = (p * (1 - p))[:, None] * np.asarray(FEATURES)
+    expected = 2 * jacobian.T @ np.diag(weights) @ jacobian
+    np.testing.assert_allclose(curvature(model, data, position), expected, rtol=1e-12)
+    hessian = jax.hessian(lambda x: data.loss(model.function(x)))(position)
+    assert not np.allclose(hessian, expected, rtol=0.01)

@@ -30,7 +30,7 @@ from fgtsva_ppl import (
 )
 from fgtsva_ppl.environments.linear import Instance, hypercube
 from fgtsva_ppl.protocols import Effort, Round
-from fgtsva_ppl.simulate import _play, check
+from fgtsva_ppl.simulate import CHUNKS, LONGEST, _piece, _play, check
 from samplers import Draw, SamplerState
 from samplers.settings import number, part, settings
 
@@ -284,6 +284,22 @@ def test_a_run_is_cut_into_pieces_that_share_one_program():
     known = _play._cache_size()
     simulate(Sparse(dim=2, arms=3), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
     assert _play._cache_size() == known + 1
+
+
+def test_a_buffer_compiles_once_for_each_capacity():
+    known = _play._cache_size()
+    agent = Thompson(PlainLinear(), sampler=MALA(steps=2))
+    simulate(Sparse(dim=2, arms=3), agent, rounds=256, runs=2)  # as in no other test
+    assert _play._cache_size() == known + 3  # 64, 128, 256
+
+
+def test_pieces_are_short_however_long_a_run_is():
+    for rounds, every in ((1, 1), (32, 1), (1000, 1), (10**6, 1), (10**6, 1000), (10**6, 5000), (33, 11)):
+        length = _piece(rounds, every)
+        assert length % every == 0
+        assert length <= max(LONGEST, every)
+        assert (CHUNKS - 1) * length < rounds or length == every
+    assert _piece(1000, 1) == 63
 
 
 # --- chains that go wrong

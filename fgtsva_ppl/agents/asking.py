@@ -54,8 +54,9 @@ class ThompsonAgent:
     ) -> None:
         """`horizon` is used where the posterior derives a setting from the number of rounds."""
         self.settings = Thompson(reward, posterior, sampler, warm, control_variate).for_horizon(horizon)
-        self.horizon, self.seed = horizon, seed
+        self.horizon, self.seed = int(horizon), int(seed)
         self.questions = 0  # asked so far; the next one has this number
+        self.restored = 0  # of them, those in which the sampler went non-finite and was put back
         self.pending: dict[int, Question] = {}
         self._key = jax.random.key(seed)
         self._shape: Shape | None = None
@@ -66,7 +67,8 @@ class ThompsonAgent:
         """The arm to pull: `features` has a row for each, `sigma` is the noise that the round is known to have."""
         state, seen = self._begun(features, sigma)
         key = self._stream(ASK, self.questions)
-        self._state, arm, _ = _act(self.settings, key, state, seen)
+        self._state, arm, effort = _act(self.settings, key, state, seen)
+        self.restored += int(effort.restored)
         self.pending[self.questions] = Question(np.asarray(seen.actions), float(seen.sigma), int(arm))
         self.questions += 1
         return int(arm)
@@ -131,7 +133,8 @@ class ThompsonAgent:
         numbers = saved.numbers
         names = ("warm", "control_variate", "horizon", "seed")
         made = cls(**saved.parts, **{name: numbers[name] for name in names})
-        made.questions, made._capacity = numbers["questions"], numbers["capacity"]
+        made.questions, made.restored = numbers["questions"], numbers["restored"]
+        made._capacity = numbers["capacity"]
         made.pending = {int(number): Question(*question) for number, question in saved.pending.items()}
         if saved.leaves is not None:
             made._shape = Shape(*numbers["shape"])
@@ -146,23 +149,23 @@ class ThompsonAgent:
             "horizon": self.horizon,
             "seed": self.seed,
             "questions": self.questions,
+            "restored": self.restored,
             "capacity": self._capacity,
             "shape": self._shape,
         }
 
     def _begun(self, features: Any, sigma: float | None) -> tuple[ThompsonState, Round]:
         """The state with which a question is met, and the question as a round."""
-        actions = _matrix(features)
-        if self._shape is None:
-            arms, dim = actions.shape
-            self._shape = Shape(arms, dim, fixed_actions=False, linear=False)
-            self._state = self._empty(self._shape)
-        if actions.shape != self._shape[:2]:
-            raise InputError(f"features have shape {actions.shape}, and had {self._shape[:2]} before")
-        posterior = self.settings.posterior
+        actions, posterior = _matrix(features), self.settings.posterior
         deviation = _deviation(sigma, "ask") if posterior.needs_sigma and posterior.sigma == REVEALED else 0.0
-        assert self._state is not None
-        return self._state, Round(jnp.asarray(actions), jnp.asarray(deviation))
+        seen = Round(jnp.asarray(actions), jnp.asarray(deviation))
+        if self._shape is not None and actions.shape != self._shape[:2]:
+            raise InputError(f"features have shape {actions.shape}, and had {self._shape[:2]} before")
+        if self._state is None:
+            shape = Shape(len(actions), actions.shape[1], fixed_actions=False, linear=False)
+            self.settings.check(shape, lambda: seen)
+            self._shape, self._state = shape, self._empty(shape)  # not before all is well
+        return self._state, seen
 
     def _empty(self, shape: Shape) -> ThompsonState:
         start = self.settings.start(self._stream(START, 0), shape)

@@ -19,7 +19,7 @@ from samplers import SAMPLERS
 from samplers.registry import Registry
 from samplers.settings import InputError
 
-FORMAT = "fgtsva agent 2"
+FORMAT = "fgtsva agent 3"
 PARTS: dict[str, Registry[Any]] = {"reward": REWARDS, "posterior": POSTERIORS, "sampler": SAMPLERS}
 
 
@@ -69,12 +69,14 @@ def load(path: Path, given: Mapping[str, Any]) -> Saved:
         leaves = text["leaves"]
         kept = None if leaves is None else [arrays[f"leaf_{i}"] for i in range(leaves)]
         pending = {n: (arrays[f"pending_{n}"], sigma, arm) for n, (sigma, arm) in text["pending"].items()}
+        described = {group: text["parts"][group] for group in PARTS}
+        numbers = text["numbers"]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile):
         raise InputError(f"{path} is not a saved agent, or is damaged") from None
-    parts = {group: _rebuilt(group, text["parts"][group], given.get(group)) for group in PARTS}
-    return Saved(parts, text["numbers"], kept, pending)
+    parts = {group: _rebuilt(group, part, given.get(group)) for group, part in described.items()}
+    return Saved(parts, numbers, kept, pending)
 
 
 def restored(empty: Any, leaves: Sequence[np.ndarray]) -> Any:

@@ -1,6 +1,7 @@
 """The Thompson agent: a posterior, a sampler for it, and the arm that is best under the draw."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -12,6 +13,7 @@ from fgtsva_ppl.posterior import Posterior
 from fgtsva_ppl.posteriors import FGTSVA
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
+from fgtsva_ppl.rewards.program import check_values
 from samplers import MALA, Draw, Sampler, SamplerState, Target
 from samplers.settings import InputError, part, settings, structure, switch
 
@@ -85,6 +87,12 @@ class Thompson:
                 "a reward program that models its noise needs posterior fgts_va with sigma=modelled"
             )
         return model
+
+    def check(self, shape: Shape, first: Callable[[], Round]) -> None:
+        """Raises InputError where the reward is not a number for the arms of the first round."""
+        model = self.model(shape.arms, shape.dim)
+        if not model.linear:  # else it is one wherever the parameters are
+            check_values(self.reward, model, model.embed(first().actions))
 
     def embedded(self, seen: Round) -> tuple[Latent, Round]:
         """The reward's program, and the round with features as the program wants them."""

@@ -1,6 +1,7 @@
 """Tables of data to classify: scikit-learn's, from a file, or from OpenML; numbers standardised, words one-hot."""
 
 import hashlib
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,9 +108,11 @@ def openml(name: str) -> Table:
     at_openml, version = LITERATURE.get(name, (name, "active"))
     folder = cache_folder() / "openml"
     try:
-        found = _scikit_learn().fetch_openml(
-            at_openml, version=version, data_home=str(folder), as_frame=True, parser="auto"
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it tries again; what comes of it is told below
+            found = _scikit_learn().fetch_openml(
+                at_openml, version=version, data_home=str(folder), as_frame=True, parser="auto"
+            )
     except (OSError, ValueError) as error:
         raise InputError(
             f"cannot get {name!r} from OpenML: {_first_line(error)}; the first time this needs a network, "

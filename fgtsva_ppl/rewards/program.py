@@ -227,7 +227,7 @@ def _abstract(name: str, made: Embedded) -> Latent:
     )  # another number than of columns, so that whoever takes one for the other is found out
     features = jax.ShapeDtypeStruct((rows, made.size), float)
 
-    def flattened(features: Array) -> tuple[Array, Array]:
+    def flattened(features: Array) -> tuple[Array, list[Array]]:
         function, sites = _run(handlers.seed(made.program, jax.random.key(0)))
         if not sites:
             raise InputError(f"reward {name} samples no parameters")
@@ -243,14 +243,15 @@ def _abstract(name: str, made: Embedded) -> Latent:
         flat, seen["unravel"] = ravel_pytree(_unconstrained(sites))
         seen["linear"] = _coefficients(function) is not None
         seen["noisy"] = isinstance(function, NoisyFunction)
-        return flat, _tried(name, function, features)
+        return flat, [_tried(name, part, features) for part in _parts(function)]
 
     flat, values = jax.eval_shape(flattened, features)
-    if values.shape != (rows,):
-        raise InputError(
-            f"reward {name} must give one number for each row of features: for shape {features.shape} it gives "
-            f"shape {values.shape}, not {(rows,)}"
-        )
+    for what, value in zip(("reward", "log_sigma of reward"), values, strict=False):
+        if value.shape != (rows,):
+            raise InputError(
+                f"{what} {name} must give one number for each row of features: for shape {features.shape} it gives "
+                f"shape {value.shape}, not {(rows,)}"
+            )
     return Latent(
         made.program,
         flat.size,
@@ -263,6 +264,30 @@ def _abstract(name: str, made: Embedded) -> Latent:
         made.size,
         made.embed,
     )
+
+
+def check_values(reward: AnyReward, model: Latent, features: Array) -> None:
+    """Raises ImpossibleError where a reward is not a finite number for real features, under draws from its prior."""
+    broken = int(np.sum(~np.asarray(_all_finite(model, jnp.asarray(features)))))
+    if broken:
+        raise ImpossibleError(
+            f"reward {reward_name(reward)} is not a finite number for the arms of the first round at {broken} of "
+            f"{DRAWS} draws from its own prior"
+        )
+
+
+@partial(jax.jit, static_argnames="model")
+def _all_finite(model: Latent, features: Array) -> Array:
+    def finite(key: Array) -> Array:
+        parts = _parts(model.function(model.draw(key)))
+        return jnp.all(jnp.isfinite(jnp.stack([part(features) for part in parts])))
+
+    return jax.vmap(finite)(jax.random.split(jax.random.key(1), DRAWS))
+
+
+def _parts(function: RewardFunction) -> tuple[RewardFunction, ...]:
+    """The mean, and where the noise is modelled its logarithm."""
+    return (function.mean, function.log_sigma) if isinstance(function, NoisyFunction) else (function,)
 
 
 def _tried(name: str, function: RewardFunction, features: Array) -> Array:
