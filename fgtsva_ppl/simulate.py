@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, PartitionSpec
 
 from fgtsva_ppl.protocols import (
@@ -170,8 +171,10 @@ def simulate(
             lanes=lanes,
             mesh=mesh,
         )
-        pieces.append(list(map(np.asarray, jax.tree.leaves(record))))
+        pieces.append(list(map(_gathered, jax.tree.leaves(record))))
         kind = jax.tree.structure(record)
+        if inside:
+            kept = jax.tree.map(_gathered, kept)
         snapshots += [Snapshot(probe, _slot(kept, i, runs)) for i, probe in enumerate(inside)]
         if progress is not None:
             progress(min(begin + length, rounds))
@@ -187,7 +190,7 @@ def simulate(
         effort.diverged,
         effort.gradients,
         effort.restored,
-        np.asarray(impossible)[:runs],
+        _gathered(impossible)[:runs],
         clock.times(),
         tuple(snapshots),
     )
@@ -203,8 +206,15 @@ class _Reached(NamedTuple):
     clock: Stopwatch
 
     def halfway(self) -> Halfway:
-        carry = list(map(np.asarray, jax.tree.leaves(self.carry)))
+        carry = list(map(_gathered, jax.tree.leaves(self.carry)))
         return Halfway(self.rounds, carry, _joined(self.pieces), tuple(self.snapshots), self.clock.times())
+
+
+def _gathered(array: Array) -> np.ndarray:
+    """The whole of an array, parts that other hosts hold included."""
+    if array.is_fully_addressable:
+        return np.asarray(array)
+    return np.asarray(multihost_utils.process_allgather(array, tiled=True))
 
 
 def _joined(pieces: list[list[np.ndarray]]) -> list[np.ndarray]:
@@ -355,7 +365,7 @@ def _stream(key: Array, stream: int, t: Array | int) -> Array:
 
 
 def _slot(kept: Any, index: int, runs: int) -> Any:
-    return jax.tree.map(lambda x: np.asarray(x[:runs, index]), kept)
+    return jax.tree.map(lambda x: x[:runs, index], kept)
 
 
 def check(environment: Environment, agent: Agent, rounds: int) -> None:

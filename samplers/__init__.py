@@ -3,7 +3,7 @@
 from samplers.adapter import adapted, from_blackjax
 from samplers.adjusted_mclmc import AdjustedMCLMC
 from samplers.barker import Barker
-from samplers.base import Card, Draw, Kernel, MarkovSampler, Sampler, SamplerState, Step, card
+from samplers.base import Card, Draw, Kernel, Sampler, SamplerState, Step, card
 from samplers.control import Control
 from samplers.dynamic_hmc import DynamicHMC
 from samplers.elliptical_slice import EllipticalSlice
@@ -13,6 +13,7 @@ from samplers.ghmc import GHMC
 from samplers.hmc import HMC
 from samplers.laplace import Laplace
 from samplers.mala import MALA
+from samplers.markov import MarkovSampler
 from samplers.mclmc import MCLMC
 from samplers.meanfield_vi import MeanfieldVI
 from samplers.nuts import NUTS

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Protocol
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import Card, Kernel, MarkovSampler, Step
+from samplers.base import Card, Kernel, Step
+from samplers.markov import MarkovSampler
 from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening

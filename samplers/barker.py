@@ -6,7 +6,8 @@ import blackjax
 import jax.numpy as jnp
 
 from samplers.adapter import adapted
-from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
+from samplers.base import ASYMPTOTIC, Card, Kernel
+from samplers.markov import MarkovSampler
 from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening

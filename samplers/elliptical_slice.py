@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.adapter import adapted
-from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
+from samplers.base import ASYMPTOTIC, Card, Kernel
+from samplers.markov import MarkovSampler
 from samplers.settings import InputError, count, settings
 from samplers.target import Target
 from samplers.whitening import Frame, frame

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.adapter import adapted
-from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
+from samplers.base import ASYMPTOTIC, Card, Kernel
+from samplers.markov import MarkovSampler
 from samplers.settings import count, integer, number, settings
 from samplers.tuning import acceptance, adapting, warming, warming_every
 from samplers.whitening import Frame, step_rule, whitening

@@ -5,7 +5,8 @@ from typing import ClassVar
 import blackjax
 
 from samplers.adapter import adapted
-from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler
+from samplers.base import ASYMPTOTIC, Card, Kernel
+from samplers.markov import MarkovSampler
 from samplers.settings import count, number, settings
 from samplers.tuning import acceptance, adapting
 from samplers.whitening import Frame, step_rule, whitening

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.adapter import adapted
-from samplers.base import BIASED, Card, Kernel, MarkovSampler
+from samplers.base import BIASED, Card, Kernel
+from samplers.markov import MarkovSampler
 from samplers.settings import InputError, count, number, settings
 from samplers.whitening import Frame, step_rule, whitening
 

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step, keys
+from samplers.base import BIASED, Card, Kernel, Step, keys
+from samplers.markov import MarkovSampler
 from samplers.noise import normal_rows
 from samplers.settings import count, integer, number, settings
 from samplers.whitening import Frame, step_rule, whitening

@@ -8,7 +8,8 @@ from blackjax.mcmc.slice import stepping_out
 from jax import Array
 
 from samplers.adapter import adapted
-from samplers.base import ASYMPTOTIC, Card, Kernel, MarkovSampler, Step
+from samplers.base import ASYMPTOTIC, Card, Kernel, Step
+from samplers.markov import MarkovSampler
 from samplers.settings import count, number, settings
 from samplers.whitening import Frame, step_rule, whitening
 

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import BIASED, Card, Kernel, MarkovSampler, Step
+from samplers.base import BIASED, Card, Kernel, Step
+from samplers.markov import MarkovSampler
 from samplers.settings import count, number, settings
 from samplers.sgld import decaying, minibatch
 from samplers.whitening import Frame, step_rule, whitening

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from samplers import PSGLD, SGLD, SamplerState, Target
-from samplers.base import TOGETHER
+from samplers.markov import TOGETHER
 from samplers.noise import normal_rows, threefry
 from samplers.whitening import SMALL, SQUARINGS, frame, squared
 

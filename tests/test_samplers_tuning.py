@@ -7,7 +7,7 @@ import pytest
 from worlds import quick_jit, rest_is_slow
 
 from samplers import HMC, MALA, NUTS, SAMPLERS, SGLD, InputError, SamplerState, Target
-from samplers.base import fetched
+from samplers.markov import fetched
 from samplers.tuning import due, followed, untuned
 from samplers.whitening import POWER_GRADIENTS, RULES, WHITENINGS, frame
 

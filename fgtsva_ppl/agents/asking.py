@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from fgtsva_ppl.agents import saving
+from fgtsva_ppl.agents import disk
 from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
 from fgtsva_ppl.posterior import AFTERWARDS, REVEALED, Posterior
 from fgtsva_ppl.posteriors import FGTSVA
@@ -111,7 +111,7 @@ class ThompsonAgent:
 
     def save(self, path: str | Path) -> None:
         """Writes everything to one file, which holds numbers and text and no code."""
-        saving.save(
+        disk.save(
             Path(path),
             self.settings,
             self._numbers(),
@@ -129,7 +129,7 @@ class ThompsonAgent:
         sampler: Sampler | None = None,
     ) -> "ThompsonAgent":
         """The agent that was saved, to go on exactly where it was. Parts that have no registered name are given."""
-        saved = saving.load(Path(path), {"reward": reward, "posterior": posterior, "sampler": sampler})
+        saved = disk.load(Path(path), {"reward": reward, "posterior": posterior, "sampler": sampler})
         numbers = saved.numbers
         names = ("warm", "control_variate", "horizon", "seed")
         made = cls(**saved.parts, **{name: numbers[name] for name in names})
@@ -139,7 +139,7 @@ class ThompsonAgent:
         if saved.leaves is not None:
             made._shape = Shape(*numbers["shape"])
             empty = jax.eval_shape(partial(made._empty, made._shape))
-            made._state = saving.restored(empty, saved.leaves)
+            made._state = disk.restored(empty, saved.leaves)
         return made
 
     def _numbers(self) -> dict[str, Any]:
