@@ -1,7 +1,7 @@
 """What a round costs early and late: linear rewards, whose cost should not grow, and general ones, whose cost may."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -66,7 +66,7 @@ def linear(quick: bool) -> list[Measure]:
         ("25 draws of 10 leapfrogs", HMC(steps=25, leapfrogs=10)),
     ):
         agent = Thompson(posterior=posterior, sampler=sampler)
-        early, late = (_round_after(Blocks(), agent, t) for t in (EARLY, rounds))
+        early, late = (_round_after(Blocks(), agent, t).seconds for t in (EARLY, rounds))
         told += [
             Measure("linear", f"{name}: a round of {RUNS} runs after {EARLY}", 1e3 * early, "ms"),
             Measure("linear", f"{name}: a round of {RUNS} runs after {rounds}", 1e3 * late, "ms"),
@@ -83,20 +83,35 @@ def general(quick: bool) -> list[Measure]:
     for name, minibatch in (("all data", 0), ("16 data", 16)):
         sampler = SGLD(steps=5, minibatch=minibatch)
         agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=sampler)
-        times = {t: _round_after(environment, agent, t) for t in (longest // 8, longest)}
-        told += [
-            Measure(
-                "general", f"gradients from {name}: a round of {RUNS} runs after {t}", 1e3 * seconds, "ms"
-            )
-            for t, seconds in times.items()
-        ]
-        growth, limit = times[longest] / times[longest // 8], 1.25 if minibatch else 8 * 1.25
-        told.append(at_most("general", f"gradients from {name}: 8 times the data", growth, limit))
+        costs = {t: _round_after(environment, agent, t) for t in (longest // 8, longest)}
+        few, many = costs.values()
+        limit = 1.25 if minibatch else 8 * 1.25
+        for what, unit, scale, growth in (
+            ("", "ms", 1e3, many.seconds / few.seconds),
+            (", working memory", "MB", 1e-6, many.memory / few.memory),
+        ):
+            told += [
+                Measure(
+                    "general",
+                    f"gradients from {name}: a round of {RUNS} runs after {t}{what}",
+                    scale * (cost.memory if what else cost.seconds),
+                    unit,
+                )
+                for t, cost in costs.items()
+            ]
+            told.append(at_most("general", f"gradients from {name}: 8 times the data{what}", growth, limit))
     return told
 
 
-def _round_after(environment: Any, agent: Thompson, t: int) -> float:
-    """The seconds of a round of RUNS runs in which uniform play was seen for so many; compilation apart."""
+class Cost(NamedTuple):
+    """Of a round: seconds, compilation apart, and the bytes that it works with beside what is kept."""
+
+    seconds: float
+    memory: float
+
+
+def _round_after(environment: Any, agent: Thompson, t: int) -> Cost:
+    """The cost of a round of RUNS runs in which uniform play was seen for so many rounds."""
     agent, uniform = agent.for_horizon(2 * t), AGENTS.build("uniform", {})
 
     def turn(player: Any, key: Array, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
@@ -114,7 +129,10 @@ def _round_after(environment: Any, agent: Thompson, t: int) -> float:
         return jax.lax.scan(partial(turn, agent, key), state, t + jnp.arange(PIECE))[0]
 
     keys = jax.random.split(jax.random.key(0), RUNS)
-    states, compiled = jax.jit(jax.vmap(begin))(keys), jax.jit(jax.vmap(play))
+    states = jax.jit(jax.vmap(begin))(keys)
+    compiled = jax.jit(jax.vmap(play)).lower(keys, states).compile()
     jax.block_until_ready(compiled(keys, states))
     times = best({"rounds": lambda: jax.block_until_ready(compiled(keys, states))}, turns=5)
-    return times["rounds"].seconds / PIECE
+    memory = compiled.memory_analysis()
+    assert memory is not None
+    return Cost(times["rounds"].seconds / PIECE, float(memory.temp_size_in_bytes))
