@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from experiments import completion
 from experiments.errors import StoreError
+from experiments.words import counted
 from samplers.settings import InputError
 
 if TYPE_CHECKING:
@@ -83,13 +85,13 @@ def run(
         runner.assist(study, there)
         raise typer.Exit
     if dry_run:
-        console.print(f"[bold]{study.title}[/]")
+        console.print(study.title, style="bold", markup=False)
         runner.check(study)
         estimate.show(console, study, ahead, there)
         raise typer.Exit
     folder = runner.prepare(study)
     shown = Console(quiet=True) if quiet else console
-    shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
+    shown.print(f"[bold]{escape(study.title)}[/]: {counted(len(study.cells), 'cell')}")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
     warn = partial(errors.print, style="yellow", markup=False)
     try:
@@ -116,7 +118,7 @@ def run(
     if outcome.failed:
         for line in outcome.failed[:NAMED]:
             errors.print(line, style="red", soft_wrap=True, markup=False)
-        told = f"{len(outcome.failed)} of {len(study.cells)} cells failed: see summary.csv"
+        told = f"{len(outcome.failed)} of {counted(len(study.cells), 'cell')} failed: see summary.csv"
         errors.print(told, style="red", soft_wrap=True)
         raise typer.Exit(1)
 

@@ -20,6 +20,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from experiments import asked as asked_for
 from experiments.cells import GROUPS, Cell, needed_groups
 from experiments.layout import Entry, Layout
 from fgtsva_ppl.runtime import PRECISIONS
@@ -27,6 +28,7 @@ from samplers import card
 from samplers.settings import InputError, nearest
 
 CONF = Path(__file__).parent / "conf"
+DEFAULT = "default"  # the study if none is named
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
 NUMBERS = ("rounds", "runs", "seed", "every")  # settings of a cell beside its groups
 LAUNCHERS = ("here", "dask")
@@ -81,12 +83,13 @@ class Study:
     devices: int | None = None  # None: all there are
     launcher: Launcher | None = None  # None: this machine
     processes: int | None = None  # on this machine; None: as many as serve
+    command: str = ""  # the words that asked for it
 
 
 def study_names() -> list[str]:
     """The studies there are, the default one first."""
     names = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
-    return sorted(names, key=lambda name: name != "default")
+    return sorted(names, key=lambda name: name != DEFAULT)
 
 
 def read_study(name: str) -> dict[str, Any]:
@@ -108,7 +111,7 @@ def resolve(words: Sequence[str]) -> Study:
     said = parse(words)
     options = {key: _single(key, said.pop(key)) for key in OPTIONS if key in said}
     asked = {key.partition(".")[2]: said.pop(key) for key in DIAGNOSTICS if key in said}
-    name = str(options.get("study") or "default")
+    name = str(options.get("study") or DEFAULT)
     data = read_study(name)
     precision = options.get("precision") or "float64"
     if precision not in PRECISIONS:
@@ -128,10 +131,10 @@ def resolve(words: Sequence[str]) -> Study:
     cells: dict[str, Cell] = {}
     entries: dict[str, Entry] = {}
     for algorithm, grid in zip(names, written, strict=True):
-        found = expand(grid | said)
-        cells |= {cell.id: cell for cell in found if cell.id not in cells}
+        members = expand(grid | said)
+        cells |= {cell.id: cell for cell in members if cell.id not in cells}
         if algorithm is not None:
-            parts = _entries(algorithm, found, grid, said, data.get("sweep"))
+            parts = _entries(algorithm, members, grid, said, data.get("sweep"))
             entries |= {key: entry for key, entry in parts.items() if key not in entries}
     longest = max(cell.rounds for cell in cells.values())
     late = [t for t in asked.get("rounds", []) if t is not None and t > longest]
@@ -141,11 +144,13 @@ def resolve(words: Sequence[str]) -> Study:
     if thinned and diagnostics.runs:
         raise InputError(f"every={thinned[0]} needs diagnostics.runs=0: rounds are looked into one by one")
     output = options.get("output")
+    found = tuple(cells.values())
+    title, question = asked_for.heading(data, said, written, found, named=name != DEFAULT)
     return Study(
         name,
-        data["title"],
-        data["question"],
-        tuple(cells.values()),
+        title,
+        question,
+        found,
         None if output is None else str(output),
         precision,
         diagnostics,
@@ -153,6 +158,7 @@ def resolve(words: Sequence[str]) -> Study:
         _whole_number(options, "devices", None),
         _launcher(options),
         _whole_number(options, "processes", None),
+        asked_for.command(words),
     )
 
 

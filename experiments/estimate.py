@@ -12,6 +12,7 @@ from rich.table import Table
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.config import Study
 from experiments.store import Folder
+from experiments.words import counted
 
 # Seconds on two cores of an ordinary machine, from the default study.
 COMPILING = 6.0  # a program
@@ -83,7 +84,8 @@ def show(console: Console, study: Study, found: Estimate, folder: Folder) -> Non
             console.print(f"  {panel}: and {len(cells) - LISTED} more")
     rest = f", {found.stored} of them stored already" if found.stored else ""
     console.print(
-        f"{found.cells} cells{rest}; {found.programs} programs to compile, {found.decisions:,} decisions"
+        f"{counted(found.cells, 'cell')}{rest}; {counted(found.programs, 'program')} to compile, "
+        f"{found.decisions:,} decisions"
     )
     console.print(f"Roughly {told(found.seconds)} on two cores, if nothing was compiled before")
     console.print(f"Output: {folder.path}", soft_wrap=True, markup=False)

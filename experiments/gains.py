@@ -7,8 +7,12 @@ import numpy as np
 import xarray as xr
 
 from experiments.cells import Cell
-from experiments.statistics import mean_interval, paired_difference
+from experiments.relation import wrong_actions
+from experiments.statistics import mean_and_median, mean_interval, paired_difference
 from experiments.summary import REFERENCE, final_regret
+from experiments.words import counted
+
+type Who = tuple[str, int]  # a sampler and its number of steps
 
 
 def budget(cell: Cell) -> tuple[str, str, int]:
@@ -35,37 +39,73 @@ def gain(line: Mapping[float, np.ndarray]) -> Gain:
 
 
 def bonus(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[str]:
-    """Gains by the feel-good term, and whether they are larger with exact draws than with others, run by run."""
-    lines: dict[str, dict[tuple[str, int], dict[float, np.ndarray]]] = {}
+    """Gains by the feel-good term: with accurate samplers and with others, with exact draws and with others."""
+    lines: dict[str, dict[Who, dict[float, Cell]]] = {}
     for cell in cells:
-        if "posterior.c" not in cell.flat:
-            continue
-        environment, sampler, steps = budget(cell)
-        line = lines.setdefault(environment, {}).setdefault((sampler, steps), {})
-        line[cell.flat["posterior.c"]] = final_regret(data[cell.id])
+        if "posterior.c" in cell.flat:
+            environment, sampler, steps = budget(cell)
+            line = lines.setdefault(environment, {}).setdefault((sampler, steps), {})
+            line[cell.flat["posterior.c"]] = cell
     verdicts, sentences = [], []
     for environment, here in lines.items():
-        gains = {
-            who: gain(line) for who, line in here.items() if len(line.get(0.0, ())) > 1 and len(line) > 1
+        regret = {
+            who: {c: final_regret(data[cell.id]) for c, cell in line.items()} for who, line in here.items()
         }
+        gains = {
+            who: gain(line) for who, line in regret.items() if len(line.get(0.0, ())) > 1 and len(line) > 1
+        }
+        wrong = {
+            who: [wrong_actions(data[here[who][c].id]) for c in (0.0, *found.best)]
+            for who, found in gains.items()
+        }
+        told = when_accurate(gains, {who: any(seen) for who, seen in wrong.items() if None not in seen})
+        told += whose_effect(gains)
+        verdicts += [f"{environment}: {' '.join(told)}"] if told else []
         for who, found in gains.items():
             chosen = " and ".join(f"{c:g}" for c in dict.fromkeys(found.best))
             sentences.append(
                 f"{environment}: with {named(who)} the c that is best on the other half of the runs ({chosen}) saves "
-                f"{mean_interval(found.saved).told()} regret per run against c=0."
+                f"{mean_and_median(found.saved)} regret per run against c=0."
             )
-        verdicts += whose_effect(environment, gains)
         sentences += _with_budget(environment, gains)
     return verdicts + sentences
 
 
-def named(who: tuple[str, int]) -> str:
+def named(who: Who) -> str:
     """A sampler with its number of steps, as a reader calls it."""
     sampler, steps = who
-    return f"{sampler} at {steps} steps" if steps else "exact draws" if sampler == REFERENCE else sampler
+    if steps:
+        return f"{sampler} at {counted(steps, 'step')}"
+    return "exact draws" if sampler == REFERENCE else sampler
 
 
-def _with_budget(environment: str, gains: Mapping[tuple[str, int], Gain]) -> list[str]:
+def when_accurate(gains: Mapping[Who, Gain], wrong: Mapping[Who, bool]) -> list[str]:
+    """Whether the term helps samplers whose actions are right, and those whose actions are wrong, at any c compared."""
+    saved, told = {}, []
+    for side, name in ((False, "accurate"), (True, "inaccurate")):
+        those = [who for who, found in wrong.items() if found is side]
+        if those:
+            saved[side] = np.mean([gains[who].saved for who in those], axis=0)
+            told.append(
+                f"{mean_and_median(saved[side])} with {name} sampling ({', '.join(map(named, those))})"
+            )
+        else:
+            told.append(f"no sampler here is {name}")
+    if not saved:
+        return []
+    helps = [side for side, found in saved.items() if mean_interval(found).low > 0]
+    if len(saved) == 1:
+        text = "helps" if helps else "shows no help"
+    else:
+        text = {
+            (): "shows no help, whether sampling is accurate or not",
+            (False,): "helps only where sampling is accurate",
+            (True,): "helps only where sampling is inaccurate",
+        }.get(tuple(helps), "helps whether sampling is accurate or not")
+    return [f"the feel-good term {text}. Regret that it saves per run: {'; '.join(told)}."]
+
+
+def _with_budget(environment: str, gains: Mapping[Who, Gain]) -> list[str]:
     """Whether more steps of the same sampler gain more."""
     sentences = []
     for sampler in dict.fromkeys(name for name, _ in gains):
@@ -75,12 +115,13 @@ def _with_budget(environment: str, gains: Mapping[tuple[str, int], Gain]) -> lis
             more = paired_difference(many.saved, few.saved)
             told = "more" if more.low > 0 else "less" if more.high < 0 else "no different"
             sentences.append(
-                f"{environment}: {sampler} gains {told} by c at {steps[-1]} than at {steps[0]} steps ({more.told()})."
+                f"{environment}: {sampler} gains {told} by c at {steps[-1]} than at {counted(steps[0], 'step')} "
+                f"({more.told()})."
             )
     return sentences
 
 
-def whose_effect(environment: str, gains: Mapping[tuple[str, int], Gain]) -> list[str]:
+def whose_effect(gains: Mapping[Who, Gain]) -> list[str]:
     """A sampler's gain is that of exact draws, which is the posterior's, and the difference, which is the sampler's."""
     exact = gains.get((REFERENCE, 0))
     if exact is None:
@@ -96,14 +137,14 @@ def whose_effect(environment: str, gains: Mapping[tuple[str, int], Gain]) -> lis
     same = [name for name, (_, rest) in parts.items() if rest.holds_zero]
     gaining = [name for name, (whole, _) in parts.items() if whole.low > 0]
     if own.low > 0:
-        text = "a c above zero helps exact draws: it is an effect of the posterior"
+        text = "A c above zero helps exact draws: it is an effect of the posterior"
     elif any(parts[name][1].low > 0 for name in gaining):
-        text = "a c above zero shows no help to exact draws, and more to some samplers: it is an effect of the sampler"
+        text = "A c above zero shows no help to exact draws, and more to some samplers: it is an effect of the sampler"
     elif gaining:
-        text = "a c above zero helps some samplers, and whether that is the posterior's or the sampler's effect is open"
+        text = "A c above zero helps some samplers, and whether that is the posterior's or the sampler's effect is open"
     else:
-        text = "a c above zero shows no help to anyone"
+        text = "A c above zero shows no help to anyone"
     for told, names in (("less than exact draws gain", less), ("more than exact draws gain", more)):
         text += f"; {told}: {', '.join(names)}" if names else ""
     text += f"; no difference in gain found between exact draws and {', '.join(same)}" if same else ""
-    return [f"{environment}: {text}."]
+    return [f"{text}."]

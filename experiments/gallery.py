@@ -12,9 +12,10 @@ from experiments.report.page import FIRST
 from experiments.report.stored import Stored, read
 from experiments.summary import Row
 from experiments.tuning import LEVELS
+from experiments.words import counted
 
 HERE = Path(__file__).parent
-BESIDE = ("quality",)  # shown as well
+BESIDE = ("condition", "quality")  # shown as well
 SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = (
@@ -37,7 +38,7 @@ def entry(stored: Stored, pictures: Sequence[str], minutes: float) -> str:
     ]
     return (
         f"### `{study}`: {title}\n{question}\n\n"
-        f"    fgtsva run study={study}    # {_told(minutes)}, {len(stored.cells)} cells\n\n"
+        f"    fgtsva run study={study}    # {_told(minutes)}, {counted(len(stored.cells), 'cell')}\n\n"
         f"{'\n\n'.join(filter(None, found))}\n\n"
         + "".join(f"![{title}]({picture})\n\n" for picture in pictures)
     )

@@ -12,9 +12,10 @@ from experiments.gains import bonus, budget, named
 from experiments.layout import Layout
 from experiments.relation import Cost, Pair, associations, cheapest, condition, pairs, within
 from experiments.scaling import Line, exponent, lines
-from experiments.statistics import LEAST_UNITS, Interval, mean_interval, paired_difference
+from experiments.statistics import LEAST_UNITS, mean_and_median, mean_interval, paired_difference
 from experiments.summary import LOCKED, REFERENCE, final_regret, locked_share
 from experiments.tuning import LEVELS, Place, places
+from experiments.words import counted
 
 type Data = Mapping[str, xr.DataTree]
 LAYOUT = Layout()
@@ -32,7 +33,7 @@ def read(study: str, cells: Sequence[Cell], data: Data, layout: Layout = LAYOUT)
         return _exponents(scaled)
     if found:
         return _standings(found, data) if layout.sweep is None else _along(found, data, layout.sweep)
-    return READINGS.get(study, _gaps)(done, data) if done else []
+    return READINGS.get(study, _against_exact)(done, data) if done else []
 
 
 def _standings(found: Sequence[Place], data: Data) -> list[str]:
@@ -95,10 +96,34 @@ def _by_environment(found: Sequence[Pair]) -> dict[str, list[Pair]]:
     return grouped
 
 
-def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
+def _against_exact(cells: Sequence[Cell], data: Data) -> list[str]:
+    found = pairs(cells, data)
+    return _added(found) + _quality(found) + _gaps(found)
+
+
+def _added(found: Sequence[Pair]) -> list[str]:
+    """Who has other regret than exact draws, in a sentence for all environments."""
+    told = []
+    for environment, here in _by_environment(found).items():
+        apart = [pair for pair in here if not pair.gap.holds_zero]
+        names = [
+            f"{pair.label()} {pair.gap.value:+.1f}"
+            if len(here) >= MANY
+            else f"{pair.label()} {pair.gap.told()}"
+            for pair in apart
+        ]
+        even = len(here) - len(apart)
+        names += [f"{even} of {len(here)} within sampling error"] if even else []
+        told.append(f"on {environment}: {', '.join(names)}")
+    return (
+        [f"Regret added to that of exact draws, by paired 95% intervals, {'; '.join(told)}."] if told else []
+    )
+
+
+def _gaps(found_: Sequence[Pair]) -> list[str]:
     """Who keeps up with exact draws, environment by environment."""
     sentences = []
-    for environment, found in _by_environment(pairs(cells, data)).items():
+    for environment, found in _by_environment(found_).items():
         level = final_regret(found[0].reference).mean()
         apart = [pair for pair in found if not pair.gap.holds_zero]
         even, many = [pair for pair in found if pair not in apart], len(found) >= MANY
@@ -111,9 +136,9 @@ def _gaps(cells: Sequence[Cell], data: Data) -> list[str]:
             locked = locked_share(final_regret(pair.data), final_regret(pair.reference))
             text += f"{locked:.0%} of runs above {LOCKED:g} times exact."
         if many:
-            text += (
-                f" Of {len(found)} such intervals about {0.05 * len(found):.0f} leave 0 out by chance alone."
-            )
+            chance = f"{0.05 * len(found):.0f}"
+            verb = "leaves" if chance == "1" else "leave"
+            text += f" Of {len(found)} such intervals about {chance} {verb} 0 out by chance alone."
         sentences.append(text)
     return sentences
 
@@ -133,35 +158,34 @@ def _quality(found: Sequence[Pair]) -> list[str]:
         return ["No diagnostic's rank correlation with the regret gap over these cells excludes zero."]
     best = sorted(ranked.items(), key=lambda item: -abs(item[1].value))[:3]
     told = ", ".join(f"{name} (Spearman {interval.told(2)})" for name, interval in best)
+    whose = "its" if len(best) == 1 else "their"
     return [
-        f"Over {len(known)} cells of {samplers} samplers, the diagnostics whose ranks go closest with the regret gap: "
-        f"{told}."
+        f"{told}: of all diagnostics, {whose} ranks go closest with those of the regret gap, over "
+        f"{counted(len(known), 'cell')} of {samplers} samplers."
     ]
 
 
 def _samplers(cells: Sequence[Cell], data: Data) -> list[str]:
     found = pairs(cells, data)
-    return _gaps(cells, data) + _quality(found) + _cheapest(found) + _inside(found)
+    return _quality(found) + _added(found) + _gaps(found) + _cheapest(found) + _inside(found)
 
 
 def _cheapest(found: Sequence[Pair]) -> list[str]:
-    """The least work that comes within a tenth of the oracle's regret, environment by environment."""
-    sentences = []
+    """The least work that comes within a tenth of the oracle's regret, in a sentence for all environments."""
+    parts = []
     known = cheapest(found)
     for environment in dict.fromkeys(where for where, _ in known):
         costs = {name: cost for (where, name), cost in known.items() if where == environment}
         close = sorted((c.gradients, name) for name, c in costs.items() if np.isfinite(c.gradients.value))
         told = ", ".join(f"{name} ({_work(costs[name])})" for _, name in close[:4])
-        sentences.append(
-            f"{environment}: within 10% of exact regret for the least gradients: {told or 'none'}."
-        )
-    return sentences
+        parts.append(f"on {environment}: {told or 'none'}")
+    return [f"Within 10% of exact regret for the least gradients, {'; '.join(parts)}."] if parts else []
 
 
 def _work(cost: Cost) -> str:
     """The gradients and seconds of closeness, with what their error leaves open."""
     gradients, seconds = cost.gradients, cost.seconds
-    told = f"{gradients.value:.0f} gradients a round"
+    told = f"{counted(gradients.value, 'gradient')} a round"
     if (
         gradients.value <= 1 and cost.work != "steps"
     ):  # a kernel without gradients says what it counts instead
@@ -200,7 +224,7 @@ def _budget(cells: Sequence[Cell], data: Data) -> list[str]:
         elif np.isfinite(cost.gradients.low):
             text = (
                 "does not come within 10% of exact regret at any of these budgets by its mean; by its interval perhaps "
-                f"at {cost.gradients.low:.0f} gradients a round"
+                f"at {counted(cost.gradients.low, 'gradient')} a round"
             )
         else:
             text = "does not come within 10% of exact regret at any of these budgets, by its whole interval"
@@ -216,9 +240,7 @@ def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
         own = [pair for pair in found if pair.cell.flat["sampler"] == sampler]
         line = [(condition(pair.data), pair.cell.flat["posterior.alpha"], pair.gaps) for pair in own]
         line.sort(key=lambda one: -one[1])
-        told = [
-            f"{number:.0e} (alpha={alpha:g}): {mean_interval(gaps).told()}" for number, alpha, gaps in line
-        ]
+        told = [f"{number:.0e} (alpha={alpha:g}): {mean_and_median(gaps)}" for number, alpha, gaps in line]
         text = f"{sampler}, regret gap to exact by condition number: {'; '.join(told)}."
         if len(line) > 1:
             growth = paired_difference(line[-1][2], line[0][2])
@@ -231,22 +253,23 @@ def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
 def _warmstart(cells: Sequence[Cell], data: Data) -> list[str]:
     """What a cold start costs, run by run at equal budget."""
     done = {(*budget(cell), cell.flat["agent.warm"]): cell for cell in cells}
-    costs: dict[str, dict[str, Interval]] = {}
+    costs: dict[str, dict[str, np.ndarray]] = {}
     for place in dict.fromkeys(budget(cell) for cell in cells):
         warm, cold = done.get((*place, True)), done.get((*place, False))
         if warm and cold and place[1] != REFERENCE:
-            gap = paired_difference(final_regret(data[cold.id]), final_regret(data[warm.id]))
+            gap = final_regret(data[cold.id]) - final_regret(data[warm.id])
             costs.setdefault(place[0], {})[named(place[1:])] = gap
     heads, sentences = [], []
     for environment, gaps in costs.items():
-        more = [name for name, gap in gaps.items() if gap.low > 0]
-        less = [name for name, gap in gaps.items() if gap.high < 0]
+        found = {name: mean_interval(gap) for name, gap in gaps.items()}
+        more = [name for name, gap in found.items() if gap.low > 0]
+        less = [name for name, gap in found.items() if gap.high < 0]
         heads.append(
             f"{environment}: a cold start has more regret than a warm one with {', '.join(more) or 'none'}, less with "
             f"{', '.join(less) or 'none'}, of {len(gaps)} compared at equal budget."
         )
         sentences += [
-            f"{environment}: {name}, cold minus warm start: {gap.told()} regret per run."
+            f"{environment}: {name}, cold minus warm start: {mean_and_median(gap)} regret per run."
             for name, gap in gaps.items()
         ]
     return heads + sentences

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.cells import Cell, varied
+from experiments.cells import GROUPS, Cell, varied
 from experiments.statistics import Interval, mean_interval, paired_difference, paired_ratio, spearman
 from experiments.store import values
 from experiments.summary import REFERENCE, Row, final_regret
@@ -15,6 +15,7 @@ from samplers import card
 
 ACROSS = "across cells"  # the scope of an association over all cells
 WINDOW = 0.1  # rounds within this share of a probe round count as around it
+OF_TASKS = ("environment", "noise", "posterior", "reward", "agent")  # groups that say what is to be sampled
 
 
 class Pair(NamedTuple):
@@ -35,10 +36,14 @@ class Pair(NamedTuple):
         return mean_interval(self.gaps)
 
     def label(self, *keys: str) -> str:
-        """The sampler, with those of the settings that it has."""
+        """The sampler, with those of the settings that are not as they are if nothing is said."""
         flat = self.cell.flat
-        settings = [f"{key.rpartition('.')[2]}={flat[key]:g}" for key in keys if key in flat]
-        return " ".join([str(flat["sampler"]), *settings])
+        told = [str(flat["sampler"])]
+        for key in keys:
+            group, _, name = key.partition(".")
+            if key in flat and flat[key] != GROUPS[group].defaults(flat[group])[name]:
+                told.append(f"{name}={flat[key]:g}")
+        return " ".join(told)
 
 
 def pairs(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[Pair]:
@@ -64,27 +69,41 @@ def around(data: xr.DataTree, probe: int) -> np.ndarray:
     return np.asarray(values(data, "regret")[:, near].mean(axis=1))
 
 
+def cases(found: Sequence[Pair]) -> list[str]:
+    """What each pair is a sample of: its environment, and the settings that differ, the sampler's own apart."""
+    keys = [
+        key
+        for key in varied([pair.cell for pair in found])
+        if key != "environment" and key.partition(".")[0] in OF_TASKS
+    ]
+    return [
+        " ".join(
+            [flat["environment"], *(f"{key.rpartition('.')[2]}={flat[key]}" for key in keys if key in flat)]
+        )
+        for flat in (pair.cell.flat for pair in found)
+    ]
+
+
 def across(found: Sequence[Pair], metric: str) -> Interval:
-    """Rank correlation over cells of a diagnostic's median with the mean regret gap, within environments.
+    """Rank correlation over cells of a diagnostic's median with the mean regret gap, among those of one posterior.
 
     What is resampled is samplers: the cells of one, in several environments or with several settings, go together.
     """
     known = [pair for pair in found if "diagnostics" in pair.data.children]
     cells: dict[str, dict[str, list[Pair]]] = {}
-    for pair in known:
-        own = cells.setdefault(str(pair.cell.flat["sampler"]), {})
-        own.setdefault(str(pair.cell.flat["environment"]), []).append(pair)
+    for pair, case in zip(known, cases(known), strict=True):
+        cells.setdefault(str(pair.cell.flat["sampler"]), {}).setdefault(case, []).append(pair)
     places = [
-        (environment, index)
-        for environment in dict.fromkeys(str(pair.cell.flat["environment"]) for pair in known)
-        for index in range(max(len(own.get(environment, ())) for own in cells.values()))
+        (case, index)
+        for case in dict.fromkeys(cases(known))
+        for index in range(max(len(own.get(case, ())) for own in cells.values()))
     ]
     table = np.full((2, len(cells), len(places)), np.nan)
     for row, own in enumerate(cells.values()):
-        for column, (environment, index) in enumerate(places):
-            for pair in own.get(environment, [])[index : index + 1]:
+        for column, (case, index) in enumerate(places):
+            for pair in own.get(case, [])[index : index + 1]:
                 table[:, row, column] = median_of(_metric(pair, metric)), pair.gaps.mean()
-    return spearman(table[0], table[1], [environment for environment, _ in places])
+    return spearman(table[0], table[1], [case for case, _ in places])
 
 
 def within(pair: Pair, metric: str) -> Interval:
@@ -113,6 +132,14 @@ def median_of(found: np.ndarray) -> float:
     return float(np.median(known)) if known.size else float("nan")
 
 
+def wrong_actions(data: xr.DataTree) -> bool | None:
+    """Whether the action distribution is further from that of exact draws than chance takes it; None if not known."""
+    if "diagnostics" not in data.children:
+        return None
+    tv, floor = (median_of(values(data.children["diagnostics"], name)) for name in ("tv", "tv_floor"))
+    return None if np.isnan(tv) else bool(tv > 3 * floor + 0.02)
+
+
 def condition(data: xr.DataTree) -> float:
     """The largest condition number that a run met at its probe rounds, median over runs; NaN where it is not known.
 
@@ -135,9 +162,11 @@ def by_round(found: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]:
             row |= {
                 "round": int(probe),
                 "regret_per_round": float(ours.mean()),
+                "regret_median": float(np.median(ours)),
                 "exact": float(theirs.mean()),
             }
             row |= {"gap": gap.value, "gap_low": gap.low, "gap_high": gap.high}
+            row["gap_median"] = float(np.median(ours - theirs))
             rows.append(row | {metric: median_of(_metric(pair, metric)[:, index]) for metric in METRICS})
     return rows
 
@@ -168,15 +197,10 @@ class Cost(NamedTuple):
 
 
 def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str, str], Cost]:
-    """The cost of closeness by what is sampled (environment, and settings of the posterior that differ) and sampler."""
-    keys = [key for key in varied([pair.cell for pair in found]) if key.startswith(("posterior", "agent."))]
+    """The cost of closeness by what is sampled and sampler."""
     groups: dict[tuple[str, str], list[Pair]] = {}
-    for pair in found:
-        flat = pair.cell.flat
-        case = " ".join(
-            [flat["environment"], *(f"{key.rpartition('.')[2]}={flat[key]}" for key in keys if key in flat)]
-        )
-        groups.setdefault((case, flat["sampler"]), []).append(pair)
+    for pair, case in zip(found, cases(found), strict=True):
+        groups.setdefault((case, pair.cell.flat["sampler"]), []).append(pair)
     costs = {}
     for key, members in groups.items():
         ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]

@@ -38,6 +38,11 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> Interval:
     return bootstrap(values[:, None], lambda x: x[..., 0].mean(axis=-1), level)
 
 
+def mean_and_median(values: np.ndarray) -> str:
+    """In words: the mean with its interval and, as tails may be heavy, the median."""
+    return f"{mean_interval(values).told()}, median {np.median(values):+.1f}"
+
+
 def paired_difference(values: np.ndarray, reference: np.ndarray, level: float = LEVEL) -> Interval:
     """Mean difference of values that met the same random numbers."""
     return mean_interval(values - reference, level)

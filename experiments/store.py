@@ -54,6 +54,7 @@ def resolved(study: Study) -> dict[str, Any]:
         "study": study.name,
         "title": study.title,
         "question": study.question,
+        "command": study.command,
         "precision": study.precision,
         **study.layout.plain(),
         "code": code_version(),

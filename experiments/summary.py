@@ -21,6 +21,7 @@ QUALITY = (
     "tv_floor",
     "sliced_wasserstein",
     "mean_error",
+    "covariance_error",
     "spread",
     "nested_rhat",
     "rhat",

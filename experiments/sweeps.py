@@ -20,8 +20,9 @@ from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
 CROWDED = 20  # characters of all numbers below an axis: more are slanted
+FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, where it is drawn
 LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
-SHOWN = ("tv", "nested_rhat", "rhat", "spread")  # diagnostics set against the gap, in this order
+SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
 
 
 def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key: str) -> Figure:
@@ -50,6 +51,8 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
         plain_numbers(axes[0][column])
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
+            if np.isfinite(floor := _floor([data[cell.id] for cell in members])):
+                axes[1][column].axhline(floor, label="floor of TV", **FLOOR)
         axes[-1][column].set(xlabel=key)
     legend_below(figure, axes)
     return figure
@@ -135,6 +138,12 @@ def _quality_line(
         scale(ax, at)
 
 
+def _floor(found: Sequence[xr.DataTree]) -> float:
+    """What total variation comes out where laws are equal, median over cells."""
+    known = [tree.children["diagnostics"] for tree in found if "diagnostics" in tree.children]
+    return median_of(np.array([median_of(values(one, "tv_floor")) for one in known]))
+
+
 def scale(ax: Axes, at: np.ndarray) -> None:
     """Logarithmic where a setting goes over decades; zero has its place beside them."""
     positive = at[at > 0]
@@ -156,7 +165,7 @@ def against_gap(found: Sequence[Pair]) -> Figure:
     axes = figure.subplots(2, 2).ravel()
     environments = list(dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found))
     names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
-    gaps = [mean_interval(pair.gaps) for pair in found]
+    gaps, floor = [mean_interval(pair.gaps) for pair in found], _floor([pair.data for pair in found])
     reach = max(max(abs(gap.low), abs(gap.high)) for gap in gaps)
     for ax, metric in zip(axes, SHOWN, strict=True):
         medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
@@ -172,6 +181,8 @@ def against_gap(found: Sequence[Pair]) -> Figure:
             shown = marked(name, names)
             ax.errorbar(at, gap.value, error, marker=marker, ms=6, capsize=2, lw=1, **shown)
         ax.axhline(0, color="black", ls="--", lw=1)
+        if metric == "tv" and np.isfinite(floor):
+            ax.axvline(floor, **FLOOR)
         ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
         if reach > 20:
             ax.set_yscale("symlog", linthresh=2)
@@ -186,5 +197,6 @@ def against_gap(found: Sequence[Pair]) -> Figure:
         Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
         for i, name in enumerate(environments)
     ]
+    handles += [Line2D([], [], label="floor of TV", **FLOOR)] if np.isfinite(floor) else []
     figure.legend(handles=handles, loc="outside lower center", ncols=7, fontsize=9)
     return figure

@@ -539,6 +539,9 @@ def test_the_gate_refuses_what_posteriordb_would():
     assert "R-hat" in gate(good + 5 * np.arange(4)[:, None, None], 0)
     walk = np.cumsum(rng.normal(size=(4, 1000, 2)), axis=1)
     assert gate(walk, 0) != ""
+    half = stats.norm.ppf((np.arange(45) + 0.5) / 45)  # all half chains alike: R-hat is below 1
+    few = rng.permuted(np.broadcast_to(half, (4, 2, 2, 45)), axis=-1).reshape(4, 2, 90).swapaxes(1, 2)
+    assert "effective size" in gate(few, 0)
 
 
 @pytest.mark.slow

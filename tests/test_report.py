@@ -90,6 +90,7 @@ def test_only_its_own_script_may_run(elements):
 def test_question_answer_tables_figures_and_versions_are_there(report, elements):
     assert elements.texts["h1"] == ["A study"]
     assert "What does it cost?" in elements.texts["p"]
+    assert "fgtsva run sampler=exact,mala,sgld" in elements.texts["p"]
     headings = [
         "Answer",
         "Results",
@@ -129,9 +130,36 @@ def test_quality_is_set_against_regret_in_tables(report):
 
     assert rows("cost")[1] == ["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]
     assert rows("association")[0] == ["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]
-    first = ["mala", "sparse", "2", "1.5", "1", "0.5 [0.25, 0.75]", "0.125", "0.125", "0.125"]
+    first = [
+        "mala",
+        "sparse",
+        "2",
+        "1.5",
+        "1.25",
+        "1",
+        "0.5 [0.25, 0.75]",
+        "0.375",
+        "0.125",
+        "0.125",
+        "0.125",
+    ]
     assert rows("by-round")[0] == first
     assert len(rows("by-round")) == 4 * len(PROBES)
+
+
+def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
+    (head,) = re.findall(r'<section id="results".*?<thead>(.*?)</thead>', report.read_text(), re.DOTALL)
+    headings = re.findall("<button[^>]*>(.*?)</button>", head)
+    at = headings.index("gap to exact")
+    assert headings[at - 1 : at + 3] == ["median regret", "gap to exact", "median gap", "runs above 3× exact"]
+    (caption,) = (text for text in elements.texts["caption"] if text.startswith("Regret and cost."))
+    assert "the share of runs with more than 3 times the mean regret of exact draws" in caption
+    assert "mean acceptance probability, over replicas of the round's own draw" in elements.texts["dd"]
+
+
+def test_the_command_of_an_older_run_is_not_known(tmp_path):
+    folder = store(tmp_path / "study", diagnosed=False, drawn=True, command=None)
+    assert 'class="asked"' not in write(folder).read_text()
 
 
 def test_a_rebuilt_report_is_the_same_to_the_byte(report):
@@ -147,6 +175,7 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
         samplers=("exact", HOSTILE),
         title=HOSTILE,
         question=HOSTILE,
+        command=HOSTILE,
         study=HOSTILE,
         versions={HOSTILE: HOSTILE},
         probes=(5,),

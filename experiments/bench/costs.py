@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from experiments.measure import diagnose
 from fgtsva_ppl import FGTSVA, MALA, Linear, ThompsonAgent, simulate
 
 MANY = 1_000_000
+RUNS, PROBES = 100, 12  # of a diagnosis that is to take minutes
 COMPILING = """
 import json
 from fgtsva_ppl import FGTSVA, Sparse, Thompson, simulate
@@ -60,17 +62,22 @@ def asking(quick: bool) -> list[Measure]:
 
 
 def diagnosing(quick: bool) -> list[Measure]:
-    """Looking into rounds of a MALA cell."""
+    """Looking into rounds of the default study's samplers, and what that comes to for a hundred runs at 12 rounds."""
     runs, probes = (2, (50,)) if quick else (10, (10, 100, 200))
-    (cell,) = resolve(["environment=sparse", "sampler=mala", "rounds=200", f"runs={runs}"]).cells
-    played = simulate(cell.environment, cell.agent, rounds=200, runs=runs, probes=probes)
+    measures, first, each = [], 0.0, 0.0
+    for cell in resolve(["environment=sparse", "rounds=200", f"runs={runs}"]).cells:
+        played = simulate(cell.environment, cell.agent, rounds=200, runs=runs, probes=probes)
+        looks = [once(partial(diagnose, cell, played.snapshots, runs, _nothing)).seconds for _ in range(2)]
+        one = looks[1] / (runs * len(probes))
+        first, each = first + looks[0] - looks[1], each + one
+        name = f"a probed round of one run, {cell.flat['sampler']}"
+        measures.append(Measure("diagnosing", name, 1e3 * one, "ms"))
+    what = f"{RUNS} runs x {PROBES} rounds x {len(measures)} samplers, from these and with compiling"
+    return [*measures, Measure("diagnosing", what, (first + RUNS * PROBES * each) / 60, "minutes")]
 
-    def look() -> None:
-        diagnose(cell, played.snapshots, runs, lambda: None)
 
-    look()
-    each = 1e3 * once(look).seconds / (runs * len(probes))
-    return [Measure("diagnosing", "a probed round of one run", each, "ms")]
+def _nothing() -> None:
+    """Nobody is told."""
 
 
 def compiling(quick: bool) -> list[Measure]:

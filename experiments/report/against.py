@@ -46,9 +46,9 @@ def association_table(rows: Sequence[Row]) -> Markup | None:
     ]
     caption = (
         "Diagnostics against the regret gap. Spearman's rank correlation with its 95% interval. Across: medians of "
-        "cells, ranked within an environment, samplers resampled. Within: a cell's runs with the gap around the probe "
-        "round, ranked within that round, runs resampled; in how many cells the interval is above or below 0. Of "
-        "a handful of samplers or runs such an interval is too short. All: association.csv."
+        "cells, ranked among those of one environment and posterior, samplers resampled. Within: a cell's runs with "
+        "the gap around the probe round, ranked within that round, runs resampled; in how many cells the interval is "
+        "above or below 0. Of a handful of samplers or runs such an interval is too short. All: association.csv."
     )
     return table(caption, columns, [_associated(metric, rows) for metric in METRICS])
 
@@ -78,12 +78,15 @@ def by_round_table(rows: Sequence[Row]) -> Markup | None:
         Column("environment", of("environment")),
         Column("round", of("round")),
         Column("regret / round", of("regret_per_round")),
+        Column("median", of("regret_median")),
         Column("exact", of("exact")),
         Column("gap to exact", interval_of("gap")),
+        Column("median gap", of("gap_median")),
         *(Column(SHORT[key], of(key)) for key in BESIDE),
     ]
     caption = (
-        "Around the probe rounds. Mean regret of the rounds within a tenth of the probe round, its paired gap to exact "
-        "draws with the 95% interval, and medians of diagnostics. All: by_round.csv."
+        "Around the probe rounds. Regret of the rounds within a tenth of the probe round, mean and median over runs, "
+        "its paired gap to exact draws with the 95% interval of the mean, and medians of diagnostics. All: "
+        "by_round.csv."
     )
     return table(caption, columns, rows)

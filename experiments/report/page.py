@@ -18,6 +18,7 @@ from experiments.report.stored import Stored, read
 from experiments.store import MARK, write_atomically
 from experiments.style import COLOURS, look
 from experiments.summary import Row
+from experiments.words import counted
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
@@ -27,10 +28,11 @@ CAPTIONS = {  # of figures whose name begins so, in the order in which they are 
     "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
     "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; black bars are the theory's.",
-    "sweep": "Along the setting that the study varies.",
+    "sweep": "Along the setting that the study varies; the floor of TV is what it comes out on average for equal laws.",
     "condition": "Final regret with its 95% interval against the largest condition number met at a probe round, "
     "median over runs; whoever keeps to one arm makes its own posterior stiffer.",
-    "quality": "Sampler quality against the regret gap to exact draws.",
+    "quality": "Sampler quality against the regret gap to exact draws; the floor of TV is what it comes out on average "
+    "for equal laws.",
 }
 
 
@@ -107,8 +109,10 @@ def page(stored: Stored, drawn: list[Path]) -> str:
         "title": str(stored.config.get("title", "")),
         "question": str(stored.config.get("question", "")),
     }
+    command = stored.config.get("command")  # that of an older run is not known
     return Template(asset("page.html")).substitute(
         {key: join([value]) for key, value in values.items()},
+        asked=tag("p", str(command), class_="asked") if command else "",
         navigation=join(tag("a", title, href=f"#{key}") for key, (title, _) in there.items()),
         sections=join(
             (
@@ -141,7 +145,7 @@ def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> M
     parts = [*said[:FIRST], tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)]
     if len(said) > FIRST:
         parts.insert(
-            FIRST, tag("details", tag("summary", f"{len(said) - FIRST} more sentences"), *said[FIRST:])
+            FIRST, tag("details", tag("summary", counted(len(said) - FIRST, "more sentence")), *said[FIRST:])
         )
     return join(parts)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from experiments.statistics import Interval
 from experiments.summary import REFERENCE, Row
+from experiments.words import counted
 
 NAMED = 6  # cells in a sentence; more are counted
 
@@ -50,8 +51,8 @@ def _overall(gaps: Sequence[Interval]) -> str:
         "had less regret": sum(gap.high < 0 for gap in gaps),
     }
     told = _listed([f"{count} {what}" for what, count in counts.items() if count])
-    cells = "cell" if len(gaps) == 1 else "cells"
-    return f"Of {len(gaps)} {cells} with an exact reference, {told} (by the 95% interval of the paired regret gap)."
+    cells = counted(len(gaps), "cell")
+    return f"Of {cells} with an exact reference, {told} (by the 95% interval of the paired regret gap)."
 
 
 def _panel(panel: str, gaps: dict[str, Interval], reference: float | None) -> str:

@@ -9,7 +9,7 @@ from experiments.report.markup import Markup, join, tag
 from experiments.report.reading import interval
 from experiments.report.stored import Probes
 from experiments.statistics import Interval
-from experiments.summary import NAMES, Row
+from experiments.summary import LOCKED, NAMES, Row
 from fgtsva_ppl.diagnostics import METRICS
 
 FIXED = (*NAMES, "runs", "rounds", "seed")
@@ -21,7 +21,10 @@ TOGETHER = (
     "regret_gap",
     "regret_gap_low",
     "regret_gap_high",
+    "regret_gap_median",
+    "locked_share",
 )
+TAILS = {"regret_gap_median": "median gap", "locked_share": f"runs above {LOCKED:g}\u00d7 exact"}
 HEADINGS = {
     "final_regret_median": "median regret",
     "acceptance": "acceptance",
@@ -48,6 +51,9 @@ SHORT = {
     "ess_per_gradient": "ESS / gradient",
     "unique": "moved",
 }
+
+
+OF_REPLICAS = ("acceptance", "divergences")
 
 
 class Field(NamedTuple):
@@ -172,16 +178,19 @@ def summary_table(rows: Sequence[Row]) -> Markup:
         Column("regret", _regret),
         *(Column(HEADINGS.get(key, key.replace("_", " ")), of(key)) for key in rest),
     ]
+    caption = "Regret and cost. Regret at the end: mean over runs ± standard error, and median."
     if any("regret_gap" in row for row in rows):
         at = 1 + next((i for i, c in enumerate(columns) if c.heading == "median regret"), len(columns) - 1)
-        columns.insert(at, Column("gap to exact", _gap))
+        tails = [Column(heading, of(key)) for key, heading in TAILS.items() if key in there]
+        columns[at:at] = [Column("gap to exact", _gap), *tails]
+        caption += (
+            " Gap: paired difference to exact draws under the same random numbers, mean with its 95% interval, and "
+            f"median. Beside them the share of runs with more than {LOCKED:g} times the mean regret of exact draws: a "
+            "few that are locked in carry a mean."
+        )
     constant = [
         f"{key} {rows[0][key]}" for key in FIXED if key in rows[0] and key not in _varied(rows, FIXED)
     ]
-    caption = (
-        "Regret and cost. Regret at the end: mean over runs ± standard error. Gap: paired difference to exact draws "
-        "under the same random numbers, with its 95% interval."
-    )
     return table(caption + (f" All cells: {', '.join(constant)}." if constant else ""), columns, rows)
 
 
@@ -234,13 +243,17 @@ def quality_table(rows: Sequence[Row], probes: Sequence[Probes | None]) -> Marku
     keys = [key for key in METRICS if any(key in row["_medians"] for row in chosen)]
     columns = [*naming(rows), *(Column(SHORT.get(key, key.replace("_", " ")), _median(key)) for key in keys)]
     meanings = [
-        join([tag("dt", SHORT.get(key, key.replace("_", " "))), tag("dd", METRICS[key])]) for key in keys
+        join([tag("dt", SHORT.get(key, key.replace("_", " "))), tag("dd", _meaning(key))]) for key in keys
     ]
     caption = (
         "Sampler quality. Medians over diagnosed runs and probe rounds; – where a notion does not apply."
     )
     legend = tag("details", tag("summary", "What the columns mean"), tag("dl", *meanings))
     return join([table(caption, columns, chosen), *_refusals(rows, probes), legend])
+
+
+def _meaning(key: str) -> str:
+    return METRICS[key] + (", over replicas of the round's own draw" if key in OF_REPLICAS else "")
 
 
 def _refusals(rows: Sequence[Row], probes: Sequence[Probes | None]) -> list[Markup]:
