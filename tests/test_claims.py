@@ -15,6 +15,7 @@ from experiments.bounds import bound
 from experiments.config import read_study, resolve
 from experiments.report import write
 from experiments.scaling import THEORY, exponent, exponent_difference, lines, scaling_rows
+from experiments.scene import NAMED, OURS
 from experiments.statistics import Interval, paired_ratio
 from experiments.tuning import choose, growth, halves, places, standing_rows
 from experiments.verdicts import NOT_REPRODUCED, REPRODUCED, Evidence, Verdict, page
@@ -112,7 +113,7 @@ def figure1(ours, theirs):
     data = {}
     for cell in made.cells:
         entry = made.layout.entries[cell.id]
-        levels = ours if entry.name in claims.OURS else theirs
+        levels = ours if entry.name in OURS else theirs
         data[cell.id] = tree(cell, levels[0] if entry.textbook else levels[1])
     return {v.claim: v for v in claims.judge("figure1", made.cells, data, made.layout)}
 
@@ -306,7 +307,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
 @pytest.mark.parametrize("name", ["figure1", "table1"])
 def test_claims_speak_of_algorithms_that_run(name):
     named = {algorithm["name"] for algorithm in read_study(name)["algorithms"]}
-    spoken = {*claims.OURS, *(form for forms in claims.NAMED.values() for form in forms)}
+    spoken = {*OURS, *(form for forms in NAMED.values() for form in forms)}
     assert spoken <= named
     assert set(THEORY) <= {*named}
 
