@@ -107,8 +107,8 @@ def test_thompson_sampling_with_heteroscedastic_weights_is_fgts_va_without_optim
 # Bernstein radius of Weighted OFUL+ (local slope 0.93) and LinNATS, for SAVE and LinVDTS-style with the textbook
 # radius (no arm can be dropped in the layers that are reached: slope 1), and for LinTS with its factor sqrt(9 d log):
 # those radii exceed the range of the rewards throughout. FGTS-A has one optimism for the whole horizon, which adds up
-# over the rounds of a run (slope 0.98). With alpha = 1/sqrt(T) FGTS-VA's 20 Langevin steps are too few in sparse noise: a
-# few runs cost so much that the slope is not certain (0.79). The tuned forms below show the algorithms themselves.
+# over the rounds of a run (slope 0.98). With alpha = 1/sqrt(T) FGTS-VA's 20 Langevin steps are too few in sparse noise:
+# a few runs cost so much that the slope is not certain (0.79). The tuned forms below show the algorithms themselves.
 SUBLINEAR = {
     "oful": (OFUL(), Sparse()),
     "weighted oful, sub-Gaussian": (WeightedOFUL(bound="subgaussian", floor=False), Dense()),
