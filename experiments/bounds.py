@@ -1,5 +1,6 @@
 """The theorem's bound for a cell, to be drawn beside its regret."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +9,15 @@ from experiments.cells import Cell
 from fgtsva_ppl import theory
 from fgtsva_ppl.environments.linear import LinearEnvironment
 
+DIGITS = 1e-3  # how far from the theorem's c, relatively, a c may be that stands for it in a config
+
 
 class Bound(NamedTuple):
     """A bound on the expected regret after each of some rounds."""
 
-    regret: np.ndarray
+    regret: np.ndarray  # of the proof, before c is chosen
     met: bool  # whether the cell keeps the theorem's conditions, so that the bound is one
+    stated: np.ndarray | None = None  # the theorem's own, where c and alpha are as it recommends
 
 
 def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
@@ -35,8 +39,13 @@ def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
     else:
         dc = theory.linear_decoupling_bound(shape.dim, cell.rounds, alpha**-2, diameter=2.0)
         complexity = theory.linear_complexity(shape.dim, cell.rounds, alpha, c)
-    variance = (alpha**2 + environment.noise.mean_variance) * rounds
-    return Bound(theory.bound_for_any_c(variance, c, dc, complexity), members is not None and _met(cell))
+    variance = environment.noise.mean_variance * rounds
+    regret = theory.bound_for_any_c(alpha**2 * rounds + variance, c, dc, complexity)
+    own = math.isclose(c, theory.recommended_c(dc, complexity), rel_tol=DIGITS)
+    stated = None
+    if own and math.isclose(alpha, theory.recommended_alpha(cell.rounds)):
+        stated = theory.Recommendation(dc, complexity, alpha, c).regret(variance, rounds)
+    return Bound(regret, members is not None and _met(cell), stated)
 
 
 def _met(cell: Cell) -> bool:

@@ -131,7 +131,7 @@ class Cell:
     def name(self) -> str:
         """What a person calls it."""
         return " ".join(
-            str(self.flat[key])
+            _called(key, self.flat[key])
             for key in ("environment", "noise", "agent", "posterior", "sampler")
             if key in self.flat
         )
@@ -189,9 +189,8 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     usual = _usual(cells, [key for key in fine if key.startswith("sampler.")])
     labels = {}
     for cell in cells:
-        names = [str(cell.flat[key]) for key in main if cell.flat.get(key) is not None] or [
-            cell.flat["agent"]
-        ]
+        own = [key for key in main if cell.flat.get(key) is not None] or ["agent"]
+        names = [_called(key, cell.flat[key]) for key in own]
         plain = usual.get(str(cell.flat.get("sampler")), {})
         settings = [
             f"{key.rpartition('.')[2]}={_short(cell.flat[key])}"
@@ -200,6 +199,12 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
         ]
         labels[cell.id] = " ".join([*names, *settings])
     return labels
+
+
+def _called(key: str, name: object) -> str:
+    """A member's name; of an agent that is a reconstruction the label, which says so."""
+    label = getattr(dict(AGENTS).get(str(name)), "label", "") if key == "agent" else ""
+    return str(label) if label.endswith("-style") else str(name)
 
 
 def _usual(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ Hydra parses and composes; it never imports or instantiates anything. A comma ma
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from experiments import asked as asked_for
 from experiments.cells import GROUPS, Cell, needed_groups
+from experiments.keys import Grid, check_keys, check_used
 from experiments.layout import Entry, Layout
 from fgtsva_ppl.runtime import PRECISIONS
 from samplers import card
@@ -38,8 +39,6 @@ OPTIONS = ("study", "output", "precision", "bounds", "devices", "processes", "la
 PATHS = ("output", "environment.path")  # one value each, taken as it stands
 MOST_CELLS = 10_000
 DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # of the command too; rounds are a list
-
-type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def resolve(words: Sequence[str]) -> Study:
             f"bounds=true: study={name} goes along {data['sweep']} and draws no regret over rounds"
         )
     written = [_whole(grid) for grid in data["grids"]]
-    _check_keys(said, [grid | said for grid in written])
+    check_keys(said, [grid | said for grid in written], {*OPTIONS, *DIAGNOSTICS, *NUMBERS}, _defaults())
     said["precision"] = [precision]
     diagnostics = _diagnostics(asked, data.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
@@ -136,6 +135,7 @@ def resolve(words: Sequence[str]) -> Study:
         if algorithm is not None:
             parts = _entries(algorithm, members, grid, said, data.get("sweep"))
             entries |= {key: entry for key, entry in parts.items() if key not in entries}
+    check_used(said, cells.values())
     longest = max(cell.rounds for cell in cells.values())
     late = [t for t in asked.get("rounds", []) if t is not None and t > longest]
     if late:
@@ -273,31 +273,6 @@ def _diagnostics(said: Mapping[str, list[Any]], usual: Mapping[str, Any]) -> Dia
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"diagnostics.{key}={value!r} must be whole numbers, at least {least}")
     return Diagnostics(None if rounds is None else tuple(sorted(set(rounds))), runs)
-
-
-def _check_keys(said: Grid, grids: Iterable[Grid]) -> None:
-    """Every key that was said is a setting of something that was chosen."""
-    known: set[str] = {*OPTIONS, *DIAGNOSTICS, *NUMBERS, *GROUPS}
-    for grid in grids:
-        for group, registry in GROUPS.items():
-            for member in grid.get(group, _defaults()[group]):
-                known |= {f"{group}.{key}" for key in registry.defaults(str(member))}
-    for key in said:
-        if key not in known:
-            group, _, setting = key.partition(".")
-            elsewhere = [name for name, _ in GROUPS.get(group, ()) if setting in GROUPS[group].defaults(name)]
-            if elsewhere:
-                owners = ", ".join(elsewhere)
-                raise InputError(
-                    f"{key}: no {group} that was chosen has this setting; these have it: {owners}"
-                )
-            if group in GROUPS and setting:
-                settings = sorted(k.partition(".")[2] for k in known if k.startswith(group + "."))
-                listed = ", ".join(settings) or "none"
-                raise InputError(
-                    f"unknown key {key!r}{nearest(setting, settings)}; valid after {group}.: {listed}"
-                )
-            raise InputError(f"unknown key {key!r}{nearest(key, known)}; valid: {', '.join(sorted(known))}")
 
 
 @lru_cache(maxsize=1)

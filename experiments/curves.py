@@ -122,14 +122,21 @@ def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any
 
 
 def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
-    """The theorem's bound of every cell that has one, dotted in the cell's colour; of equal ones the first."""
-    drawn: set[tuple[float, bool]] = set()
+    """The bounds of every cell that has some, in the cell's colour; of equal ones the first.
+
+    That of the proof is dotted; the theorem's own, where c is the theorem's, is dash-dotted.
+    """
+    drawn: set[tuple[float, bool, str]] = set()
     for cell, _, appearance in shown:
         rounds = np.unique(np.linspace(1, cell.rounds, POINTS).astype(int))
         found = bound(cell, rounds)
-        if found is not None and (key := (float(found.regret[-1]), found.met)) not in drawn:
-            drawn.add(key)
-            ax.plot(rounds, found.regret, color=appearance["color"], ls=":", lw=1.4)
-    for met in sorted({met for _, met in drawn}, reverse=True):
-        name = "bound of the theorem" if met else "bound of the theorem,\nwhose conditions are not met"
-        ax.plot([], [], color="grey", ls=":", lw=1.4, label=name)
+        if found is None:
+            continue
+        for line, regret in ((":", found.regret), ("-.", found.stated)):
+            if regret is not None and (key := (float(regret[-1]), found.met, line)) not in drawn:
+                drawn.add(key)
+                ax.plot(rounds, regret, color=appearance["color"], ls=line, lw=1.4)
+    for met, line in sorted({(met, line) for _, met, line in drawn}, reverse=True):
+        name = "bound of the theorem" if line == ":" else "bound of the theorem at its own c"
+        name += "" if met else ",\nwhose conditions are not met"
+        ax.plot([], [], color="grey", ls=line, lw=1.4, label=name)

@@ -91,17 +91,17 @@ def places(cells: Sequence[Cell], data: Data, layout: Layout) -> list[Place]:
         tuned = None if best is None else settings[best]
         if own:
             entry = layout.entries[members[0].id]
-            edge = tuple(key for key in entry.knobs if _at_edge(key, own.values(), textbook, tuned))
+            edge = tuple(key for key in entry.knobs if _at_edge(key, own.values(), tuned))
             panel = panels[members[0].id]
             made.append(Place(entry.name, panel, entry.knobs, textbook, tuned, layout.sweep, edge))
     return made
 
 
-def _at_edge(key: str, tried: Iterable[Cell], textbook: Setting | None, tuned: Setting | None) -> bool:
-    """Whether a tuned value is the least or the largest that was tried, and not the textbook's."""
-    if tuned is None or (textbook is not None and tuned.cell.flat[key] == textbook.cell.flat[key]):
+def _at_edge(key: str, tried: Iterable[Cell], tuned: Setting | None) -> bool:
+    """Whether a tuned value is the least or the largest of several that were tried, the textbook's or not."""
+    values_tried = {cell.flat[key] for cell in tried}
+    if tuned is None or len(values_tried) == 1:
         return False
-    values_tried = [cell.flat[key] for cell in tried]
     return tuned.cell.flat[key] in (min(values_tried), max(values_tried))
 
 

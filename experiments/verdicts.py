@@ -12,6 +12,11 @@ from experiments.statistics import Interval
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced at these settings"
+UNSPOKEN = (
+    "No verdict: that FGTS-VA serves general reward functions (abstract). No number here speaks to it: rewards are "
+    "linear in the studies of Figures 1 and 2 and Table 1, and those of the theorem's study come from a class of a few "
+    "functions of a few arms."
+)
 
 
 class Evidence(NamedTuple):
@@ -74,6 +79,7 @@ def page(title: str, verdicts: Sequence[Mapping[str, Any]], choices: Sequence[st
         lines += [f"Measured: {verdict['measured']}", ""]
         lines += [f"- {evidence}" for evidence in verdict["evidence"]]
         lines += ["", f"**Verdict: {verdict['verdict']}.**", ""]
+    lines += [UNSPOKEN, ""]
     if choices:
         lines += ["## Chosen where the paper is silent", "", *(f"- {choice}" for choice in choices), ""]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Baselines: small cases computed by hand, what they refuse, and regret that grows more slowly than the rounds."""
+"""Baselines: labels, what they refuse, and regret that grows more slowly than the rounds."""
 
 import math
 import re
@@ -11,7 +11,7 @@ import pytest
 from montecarlo import assert_frequencies, standard_error, z_bound
 from worlds import rest_is_slow
 
-from fgtsva_ppl import GP, MLP, Contextual, Dense, Exact, Homoscedastic, Sparse, Thompson, simulate
+from fgtsva_ppl import GP, MLP, SGLD, Contextual, Dense, Exact, Homoscedastic, Sparse, Thompson, simulate
 from fgtsva_ppl.agents import (
     AGENTS,
     OFUL,
@@ -35,88 +35,6 @@ KEY = jax.random.key(0)
 ONE = Shape(arms=1, dim=1, fixed_actions=True, linear=True)
 LINEAR_ONLY = ["oful", "weighted_oful", "save", "lints", "linnats", "linvdts"]
 ANYWHERE = ["thompson", "greedy", "epsilon_greedy", "uniform", "clairvoyant"]
-
-
-def one_arm(sigma: float) -> Round:
-    return Round(jnp.ones((1, 1)), jnp.asarray(sigma))
-
-
-def pulled(agent: Any, state: Any, sigma: float, reward: float) -> Any:
-    seen = one_arm(sigma)
-    state, action, _ = agent.act(KEY, state, seen)
-    return agent.update(state, seen, action, jnp.asarray(reward))
-
-
-def test_the_floor_takes_the_norm_before_the_update() -> None:
-    agent = WeightedOFUL(gamma=2.0, alpha=0.1, noise=1.0, delta=0.1, lam=4.0)
-    state = agent.start(KEY, ONE)
-    # Sigma = 4, ||a|| = 1/2: sbar^2 = max(0, 0.01, 4 * 1/2) = 2, Sigma = 4.5. After the update it would be 1.886.
-    state = pulled(agent, state, 0.0, 3.0)
-    np.testing.assert_allclose(state.ridge.precision, 4.5)
-    np.testing.assert_allclose(state.ridge.estimate, 1.5 / 4.5)
-    # A noisier datum than the floor weighs 1/sigma^2.
-    state = pulled(agent, state, 5.0, 3.0)
-    np.testing.assert_allclose(state.ridge.precision, 4.5 + 1 / 25)
-
-
-def test_without_the_floor_a_datum_weighs_by_its_variance() -> None:
-    agent = WeightedOFUL(floor=False, bound="subgaussian", alpha=0.1, delta=0.1, lam=4.0, tail=1.0)
-    state = pulled(agent, agent.start(KEY, ONE), 0.0, 3.0)
-    np.testing.assert_allclose(state.ridge.precision, 4 + 100)
-
-
-def test_the_bernstein_radius_by_hand() -> None:
-    agent = WeightedOFUL(gamma=2.0, alpha=0.5, noise=3.0, delta=0.1, lam=4.0, norm=1.5, reach=2.0)
-    # k = 1: log = log(32 (log 8 + 1)/0.1), width = log(1 + 4/(0.25 * 4)), R/gamma^2 = 3/4, sqrt(lam) B = 3.
-    log = math.log(320 * (math.log(8) + 1))
-    expected = 12 * math.sqrt(math.log(5) * log) + 30 * log * 0.75 + 3
-    np.testing.assert_allclose(agent.beta(agent.start(KEY, ONE), one_arm(0.0)), expected, rtol=1e-12)
-
-
-def test_the_radius_is_finite_while_no_noise_has_been_seen() -> None:
-    agent = WeightedOFUL().for_horizon(100)
-    beta = agent.beta(agent.start(KEY, ONE), one_arm(0.0))
-    log = math.log(32 * 100)
-    expected = 12 * math.sqrt(math.log(101) * log) + 30 * log + 1
-    np.testing.assert_allclose(beta, expected, rtol=1e-12)
-
-
-def test_a_layer_of_save_by_hand() -> None:
-    agent = SAVE(alpha=0.01, layers=3, noise=2.0, delta=0.1, tail=1.0)
-    state = pulled(agent, agent.start(KEY, ONE), 0.0, 5.0)
-    # Sigma_1 = 1/4, ||a|| = 2 > 1/2: branch (iii), w = (1/2)/2 = 1/4, Sigma_1 = 5/16, theta_1 = (5/16)/(5/16) = 1.
-    np.testing.assert_allclose(state.ridge.precision[:, 0, 0], [5 / 16, 1 / 16, 1 / 64])
-    np.testing.assert_allclose(state.ridge.moment[:, 0], [5 / 16, 0, 0])
-    log_k, log_next = math.log(4 * 3 / 0.1), math.log(16 * 3 / 0.1)
-    beta = 8 * math.sqrt((8 * 4 + 24 * log_next + 4) * log_k) + 6 * log_k + 1
-    np.testing.assert_allclose(state.beta, [beta, 1 / 2, 1 / 4], rtol=1e-12)
-    # With its own estimate of the variance: w^2 (5 - 1)^2 = 1 instead of R^2 |Psi| = 4.
-    agent = SAVE(alpha=0.01, layers=3, noise=2.0, delta=0.1, tail=1.0, threshold=0.0)
-    state = pulled(agent, agent.start(KEY, ONE), 0.0, 5.0)
-    beta = 8 * math.sqrt((8 * 1 + 24 * log_next + 4) * log_k) + 6 * log_k + 1
-    np.testing.assert_allclose(state.beta[0], beta, rtol=1e-12)
-
-
-def test_what_the_horizon_fills_in() -> None:
-    agent = SAVE().for_horizon(4000)
-    R = math.sqrt(2 * math.log(2 * 4000**2))
-    assert agent.alpha == pytest.approx(4000**-1.5 / R)
-    assert agent.layers == math.ceil(math.log2(4000**1.5 * R)) == 21
-    assert SAVE(constants="practical").for_horizon(4000).layers == 5
-    assert SAVE(layers=7).for_horizon(4000).layers == 7
-    weighted = WeightedOFUL().for_horizon(400)
-    assert (weighted.alpha, weighted.delta) == (0.05, 0.0025)
-    assert OFUL(delta=0.3).for_horizon(10).delta == 0.3
-
-
-def test_the_noise_bound_follows_the_largest_sigma() -> None:
-    agent = OFUL(delta=math.exp(-2))
-    state = agent.start(KEY, ONE)
-    for sigma in (3.0, 1.0):  # once seen, a large sigma stays
-        state = pulled(agent, state, sigma, 0.0)
-        V = float(state.ridge.precision[0, 0])
-        beta = 3 * math.sqrt(math.log(V) + 4) + 1
-        np.testing.assert_allclose(agent.scores(KEY, state, one_arm(0.5)), beta / math.sqrt(V), rtol=1e-12)
 
 
 def test_every_agent_is_registered_with_a_label_and_documented_settings() -> None:
@@ -189,7 +107,8 @@ def test_thompson_sampling_with_heteroscedastic_weights_is_fgts_va_without_optim
 # Bernstein radius of Weighted OFUL+ (local slope 0.93) and LinNATS, for SAVE and LinVDTS-style with the textbook
 # radius (no arm can be dropped in the layers that are reached: slope 1), and for LinTS with its factor sqrt(9 d log):
 # those radii exceed the range of the rewards throughout. FGTS-A has one optimism for the whole horizon, which adds up
-# over the rounds of a run (slope 0.98). The tuned forms below show the algorithms themselves.
+# over the rounds of a run (slope 0.98). With alpha = 1/sqrt(T) FGTS-VA's 20 Langevin steps are too few in sparse noise:
+# a few runs cost so much that the slope is not certain (0.79). The tuned forms below show the algorithms themselves.
 SUBLINEAR = {
     "oful": (OFUL(), Sparse()),
     "weighted oful, sub-Gaussian": (WeightedOFUL(bound="subgaussian", floor=False), Dense()),
@@ -200,6 +119,7 @@ SUBLINEAR = {
     "linvdts, tuned": (LinVDTS(constants="practical", radius=0.3), Sparse()),
     "epsilon-greedy": (EpsilonGreedy(), Homoscedastic()),
     "fgts-va": (Thompson(posterior=FGTSVA(), sampler=Exact()), Dense()),
+    "fgts-va, sgld, tuned": (Thompson(posterior=FGTSVA(alpha=0.1), sampler=SGLD(step=1.5)), Sparse()),
     "ts, weighted": (Thompson(posterior=FGTSVA(c=0.0), sampler=Exact()), Dense()),
     "fgts-b": (Thompson(posterior=FGTSB(), sampler=Exact()), Sparse()),
     "fgts-a, tuned": (Thompson(posterior=FGTSA(eta=2.0, lam=0.003), sampler=Exact()), Sparse()),
@@ -237,7 +157,7 @@ def test_one_program_serves_all_radii(cls: Any) -> None:
     program = jax.jit(act)
     for radius, alpha in ((1.0, 0.1), (0.1, 0.01)):
         agent = cls(radius=radius, alpha=alpha, layers=4).for_horizon(100)
-        program(agent, agent.start(KEY, ONE), one_arm(0.0))
+        program(agent, agent.start(KEY, ONE), Round(jnp.ones((1, 1)), jnp.asarray(0.0)))
     assert len(traces) == 1
 
 

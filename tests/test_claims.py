@@ -6,18 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compared import ROUNDS, shape, simulation, study, tree
+from compared import ROUNDS, luck, shape, simulation, study, tree
 from montecarlo import SEED
 from scipy import stats
 
 from experiments import claims, cli, runner
 from experiments.bounds import bound
 from experiments.config import read_study, resolve
+from experiments.curves import regret_curves
 from experiments.report import write
 from experiments.scaling import THEORY, exponent, exponent_difference, lines, scaling_rows
+from experiments.scene import NAMED, OURS
 from experiments.statistics import Interval, paired_ratio
 from experiments.tuning import choose, growth, halves, places, standing_rows
 from experiments.verdicts import NOT_REPRODUCED, REPRODUCED, Evidence, Verdict, page
+from fgtsva_ppl import theory
 from samplers.settings import InputError
 
 
@@ -40,6 +43,7 @@ def test_the_page_names_claim_number_interval_and_verdict():
     text = page("A study", [made], ["Horizon: some."])
     for part in ("## It is better", "Figure 1", "1 [0.5, 1.5], holds", "does not hold", "Horizon: some."):
         assert part in text
+    assert "general reward functions (abstract). No number here speaks to it" in text
     assert "**Verdict: reproduced only with case 0.**" in text
 
 
@@ -98,6 +102,18 @@ def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():
     assert place.textbook is None
 
 
+def test_a_tuned_value_at_the_end_of_those_that_were_tried_is_told_the_textbooks_too():
+    cells, layout = oful()
+    for best, told in ((1.0, "radius=1 (edge)"), (0.1, "radius=0.1"), (0.01, "radius=0.01 (edge)")):
+        place, _ = place_of(
+            cells, layout, lambda cell, best=best: 1.0 if cell.flat["agent.radius"] == best else 9.0
+        )
+        assert place.told("tuned") == told
+        assert place.told("textbook") == "radius=1"
+    place, _ = place_of(*oful("agent.radius=1"), lambda cell: 1.0)
+    assert place.told("tuned") == "radius=1"  # one value has no end
+
+
 def test_of_equals_the_first_is_chosen():
     assert choose({"textbook": np.ones(3), "other": np.ones(3)}) == "textbook"
     assert choose({}) is None
@@ -112,7 +128,7 @@ def figure1(ours, theirs):
     data = {}
     for cell in made.cells:
         entry = made.layout.entries[cell.id]
-        levels = ours if entry.name in claims.OURS else theirs
+        levels = ours if entry.name in OURS else theirs
         data[cell.id] = tree(cell, levels[0] if entry.textbook else levels[1])
     return {v.claim: v for v in claims.judge("figure1", made.cells, data, made.layout)}
 
@@ -131,6 +147,33 @@ def test_figure1_comes_out_each_way():
     only = "reproduced only with FGTS-VA (SGLD), textbook settings; FGTS-VA (exact), textbook settings"
     assert found[BETTER].outcome() == found[MARGIN].outcome() == only
     assert figure1(ours=(10, 10), theirs=(8, 8))[BETTER].outcome() == NOT_REPRODUCED
+
+
+ONLY_C = "sparse noise: c is the only parameter of FGTS-VA that has to be tuned"
+
+
+def test_whether_more_than_c_has_to_be_tuned_comes_out_each_way():
+    """By the ratio of 2, whatever the baselines do."""
+    for ours, outcome in (((10, 9), REPRODUCED), ((10, 4), NOT_REPRODUCED), ((10, 30), REPRODUCED)):
+        found = figure1(ours=ours, theirs=(100, 1))[ONLY_C]
+        assert found.outcome() == outcome
+        assert [one.condition for one in found.evidence] == list(OURS)
+        for one in found.evidence:
+            best = min(ours)  # with more regret at all the others, the textbook's is the tuned one
+            assert one.number.value == pytest.approx(ours[0] / best, rel=0.03)
+            assert one.note.startswith("c=0.003; alpha=0.125")
+
+
+def test_the_settings_of_both_sides_are_told():
+    found = figure1(ours=(10, 9), theirs=(100, 90))
+    notes = {one.condition: one.note for one in found[BETTER].evidence}
+    assert notes["FGTS-VA (exact), textbook settings"] == "alpha=0.125 against radius=1"
+    exact, radius = notes["FGTS-VA (exact), tuned settings"].split(" against ")
+    assert exact in ("alpha=0.1 (edge)", "alpha=0.3 (edge)")
+    assert radius.startswith("radius=")
+    for one in found[MARGIN].evidence:
+        assert one.note.startswith("nearest: ")
+        assert " against " in one.note
 
 
 def test_equal_algorithms_do_not_outperform_each_other():
@@ -164,7 +207,9 @@ def test_figure2_comes_out_each_way():
         return 10 + 100 * abs(c - 0.1)
 
     assert figure2(far, rising) == [REPRODUCED, REPRODUCED]
-    assert figure2(valley, valley) == [REPRODUCED, REPRODUCED]
+    # One curve with its best at 0.01 cannot be both bounded away from 0 and close to it.
+    assert figure2(valley, valley) == [NOT_REPRODUCED, REPRODUCED]
+    assert figure2(far, far) == [REPRODUCED, NOT_REPRODUCED]
     assert figure2(rising, far) == [NOT_REPRODUCED, NOT_REPRODUCED]
 
 
@@ -175,7 +220,10 @@ def test_the_best_c_is_chosen_on_the_other_seed():
         for cell in made.cells
     }
     (verdict,) = claims.judge("figure2", made.cells, data, made.layout)
-    assert {one.note for one in verdict.evidence} == {"best c=0.1"}
+    for one in verdict.evidence:
+        best, zero = one.note.removeprefix("best: ").split(" against ")
+        assert best.startswith("c=0.1, alpha=")
+        assert zero.startswith("c=0, alpha=")
 
 
 # Table 1
@@ -278,7 +326,49 @@ def test_the_theorem_comes_out_either_way():
         assert len(found) == 3
         assert {verdict.outcome() for verdict in found} == {expected}
         told = [len(verdict.evidence) for verdict in found]
-        assert told == [4, 4, 2]  # the other bounds are above the number of rounds
+        # four c, and the theorem's own bound at one of them; the other bounds are above the number of rounds
+        assert told == [5, 5, 3]
+        for verdict in found:
+            own, stated = (
+                next(one for one in verdict.evidence if one.condition == f"exact c=0.2615{more}")
+                for more in ("", ", the theorem's own c and bound")
+            )
+            assert own.number.low < share * luck(0).mean() < own.number.high
+            assert 0.94 < stated.number.value / own.number.value < 0.99
+
+
+def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
+    made = resolve(["study=theorem"])  # at its own horizon
+    (c,) = {cell.flat["posterior.c"] for cell in made.cells if bound(cell, np.array([1])).stated is not None}
+    recommended = theory.recommended_finite(8, 4, 4000)
+    assert c == pytest.approx(recommended.c, abs=5e-5)  # all digits that are written
+    rounds = np.array([1, 100, 4000])
+    above = []
+    for cell in made.cells:
+        if cell.flat["posterior.c"] == c:
+            found = bound(cell, rounds)
+            p = cell.flat["environment.p"]
+            np.testing.assert_allclose(found.stated, recommended.regret(p * rounds, rounds), rtol=1e-12)
+            assert np.all(found.stated > found.regret)  # so it is a bound at the rounded c too
+            above.append(round(100 * (found.stated[-1] / found.regret[-1] - 1)))
+    assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.layout.choices)
+    shorter = resolve(["study=theorem", "rounds=1000"])
+    assert all(bound(cell, rounds).stated is None for cell in shorter.cells)
+    other = resolve(["study=theorem", "posterior.alpha=0.1"])
+    assert all(bound(cell, rounds).stated is None for cell in other.cells)
+
+
+def test_both_bounds_are_drawn_and_told_apart():
+    made = resolve(["study=theorem", "environment.p=0.1", "posterior.c=0.1,0.2615"])
+    data = {cell.id: tree(cell, 1.0) for cell in made.cells}
+    (axes,) = regret_curves(made.cells, data, bounds=True).axes
+    ends = {
+        (line.get_linestyle(), round(line.get_ydata()[-1])) for line in axes.lines if len(line.get_ydata())
+    }
+    assert {(":", 1176), (":", 797), ("-.", 838)} <= ends
+    told = {line.get_label(): line.get_linestyle() for line in axes.lines}
+    assert told["bound of the theorem"] == ":"
+    assert told["bound of the theorem at its own c"] == "-."
 
 
 @pytest.mark.slow
@@ -306,7 +396,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
 @pytest.mark.parametrize("name", ["figure1", "table1"])
 def test_claims_speak_of_algorithms_that_run(name):
     named = {algorithm["name"] for algorithm in read_study(name)["algorithms"]}
-    spoken = {*claims.OURS, *(form for forms in claims.NAMED.values() for form in forms)}
+    spoken = {*OURS, *(form for forms in NAMED.values() for form in forms)}
     assert spoken <= named
     assert set(THEORY) <= {*named}
 

@@ -28,6 +28,7 @@ from fgtsva_ppl import (
     Thompson,
     simulate,
 )
+from fgtsva_ppl.agents import LinTS
 from fgtsva_ppl.environments.linear import Instance, hypercube
 from fgtsva_ppl.protocols import Effort, Round
 from fgtsva_ppl.simulate import CHUNKS, LONGEST, _piece, _play, check
@@ -157,7 +158,7 @@ def test_what_another_number_of_devices_left_is_not_taken_up():
 class Watcher:
     """Lets another agent draw, but plays the arms in turn and reports what it was shown."""
 
-    inner: Thompson = part()
+    inner: Any = part()
 
     @property
     def scalar(self):
@@ -187,7 +188,11 @@ class Watcher:
     "environment", [pytest.param(Dense(dim=3), marks=pytest.mark.slow), Contextual(dim=3, arms=4, p=0.5)]
 )
 def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
-    inner = [Thompson(sampler=PSGLD(steps=2)), Thompson(posterior=TS(), sampler=MALA(steps=3))]
+    inner = [
+        Thompson(sampler=PSGLD(steps=2)),
+        Thompson(posterior=TS(), sampler=MALA(steps=3)),
+        LinTS(),
+    ]
     first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)
     # sigma, the arms, the reward of the round before, and regrets: so theta* and the noise as well
     for name in ("acceptance", "diverged", "gradients", "regret"):
