@@ -348,6 +348,7 @@ def test_an_interrupted_run_says_what_is_kept_and_how_to_go_on(fgtsva, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "run", interrupted)
+    monkeypatch.setattr(os, "_exit", sys.exit)  # or these tests would end too
     code, out, err = fgtsva("run", *SMALL, "output=here")
     assert code == 130
     assert "Interrupted. What is finished is kept in here\nThe same command goes on from there." in err
