@@ -89,11 +89,11 @@ def run(
         runner.check(study)
         estimate.show(console, study, ahead, there)
         raise typer.Exit
-    folder = runner.prepare(study)
+    warn = partial(errors.print, style="yellow", markup=False)
+    folder = runner.prepare(study, warn)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{study.title}[/]: {len(study.cells)} cells")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    warn = partial(errors.print, style="yellow", markup=False)
     try:
         with (
             _launched(study.launcher) as launch,
@@ -163,10 +163,11 @@ def bench(
 
     Example: fgtsva bench paper oracle --quick
     """
-    from experiments.bench import PARTS, chosen, table, write
+    from experiments.bench import PARTS, chosen, prepare, table, write
 
-    measures = []
-    for name in chosen(parts or []):
+    measures, names = [], chosen(parts or [])
+    prepare(output)
+    for name in names:
         errors.print(f"{name} ...", style="dim")
         measures += PARTS[name](quick)
         write(output / "bench.json", measures, quick)
