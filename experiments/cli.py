@@ -4,10 +4,11 @@ Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks 
 130 interrupted.
 """
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ app = typer.Typer(
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
+INTERRUPTED = 130  # also what Typer makes of a KeyboardInterrupt
 NAMED = 10  # failed cells that are told on the terminal
 
 Words = Annotated[
@@ -89,11 +91,11 @@ def run(
         runner.check(study)
         estimate.show(console, study, ahead, there)
         raise typer.Exit
-    folder = runner.prepare(study)
+    warn = partial(errors.print, style="yellow", markup=False)
+    folder = runner.prepare(study, warn)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{escape(study.title)}[/]: {counted(len(study.cells), 'cell')}")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    warn = partial(errors.print, style="yellow", markup=False)
     try:
         with (
             _launched(study.launcher) as launch,
@@ -104,7 +106,7 @@ def run(
     except KeyboardInterrupt:
         errors.print(f"Interrupted. What is finished is kept in {folder.path}", soft_wrap=True, markup=False)
         errors.print("The same command goes on from there.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     made = (
         display.standings(outcome.standings)
         if outcome.standings
@@ -163,10 +165,11 @@ def bench(
 
     Example: fgtsva bench paper oracle --quick
     """
-    from experiments.bench import PARTS, chosen, table, write
+    from experiments.bench import PARTS, chosen, prepare, table, write
 
-    measures = []
-    for name in chosen(parts or []):
+    measures, names = [], chosen(parts or [])
+    prepare(output)
+    for name in names:
         errors.print(f"{name} ...", style="dim")
         measures += PARTS[name](quick)
         write(output / "bench.json", measures, quick)
@@ -194,9 +197,21 @@ def main() -> None:
     """Runs the command line; a mistake in the input is one line and exit code 2."""
     try:
         app()
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            _leave()
+        raise
     except InputError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(2)
     except StoreError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(1)
+
+
+def _leave() -> None:
+    """Ends an interrupted process at once: on the usual way out JAX waits for what it still computes, or crashes."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # of a reader that is gone
+            stream.flush()
+    os._exit(INTERRUPTED)

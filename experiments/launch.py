@@ -1,7 +1,8 @@
 """A study on a Dask cluster: slices of cells' runs go to the workers, whole cells come back into the folder.
 
-A run depends on its seed and number alone, so slices that are put together are the cell to the bit. Workers know parts
-by name: what a study uses must be installed where they run.
+A run depends on its seed and number alone, so slices that are put together are the cell to the bit. Each is stored when
+it comes back, and not computed again if this process is interrupted. Workers know parts by name: what a study uses must
+be installed where they run.
 """
 
 import dataclasses
@@ -12,15 +13,17 @@ from typing import Any
 
 import jax
 import numpy as np
+import xarray as xr
 
 from experiments.cells import Cell
 from experiments.config import Launcher
 from experiments.faults import Status, raised
 from experiments.measure import Groups, diagnose
-from experiments.runner import Job
+from experiments.runner import SLICES, Job
+from experiments.store import DTYPES, rounds_tree, snapshots, states_tree, values
 from fgtsva_ppl import Simulation, configure, simulate
 from fgtsva_ppl.runtime import Seconds
-from fgtsva_ppl.simulate import Snapshot
+from fgtsva_ppl.simulate import Snapshot, state_structure
 from samplers.settings import InputError
 
 RETRIES = (
@@ -64,7 +67,7 @@ def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher)
     from distributed import as_completed
 
     failed: dict[str, Status] = {}
-    slices: dict[str, dict[int, Any]] = {}  # of a cell, the first run of each -> what came back
+    slices: dict[str, dict[int, Simulation | None]] = {}  # of a cell, the first run of each -> what came back
     under_way = as_completed(with_results=False, raise_errors=False)
     about: dict[str, tuple[Cell, int | None]] = {}  # by the future's key; no first run: a diagnosis
 
@@ -79,14 +82,25 @@ def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher)
         if probes and job.stored_diagnostics(cell) is None:
             send(cell, None, looked_into, job.states(cell, probes), job.diagnosed_runs(cell))
 
+    def settle(cell: Cell) -> None:
+        found = [part for part in slices[cell.id].values() if part is not None]
+        if len(found) == len(slices[cell.id]):
+            job.keep_rounds(cell, joined(found))
+            del slices[cell.id]
+            job.progress(cell, cell.rounds, 0)
+            look(cell)
+
     for cell in cells:
         if job.stored_rounds(cell) is not None:
             look(cell)
             continue
-        slices[cell.id] = dict.fromkeys(range(0, cell.runs, launcher.slice))
-        for begin in slices[cell.id]:
+        probes, slices[cell.id] = job.study.diagnostics.probes(cell), {}
+        for begin in range(0, cell.runs, launcher.slice):
             runs = min(launcher.slice, cell.runs - begin)
-            send(cell, begin, played, begin, runs, job.study.diagnostics.probes(cell))
+            slices[cell.id][begin] = stored = stored_slice(job, cell, begin, runs, probes)
+            if stored is None:
+                send(cell, begin, played, begin, runs, probes)
+        settle(cell)
     for future in under_way:
         cell, first = about[future.key]
         if cell.id in failed:
@@ -98,15 +112,37 @@ def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher)
         if first is None:
             job.keep_diagnostics(cell, future.result())
             continue
-        found = slices[cell.id]
-        found[first] = future.result()
+        slices[cell.id][first] = part = future.result()
         future.release()
-        if all(part is not None for part in found.values()):
-            job.keep_rounds(cell, joined(list(found.values())))
-            del slices[cell.id]
-            job.progress(cell, cell.rounds, 0)
-            look(cell)
+        keep_slice(job, cell, first, part)
+        settle(cell)
     return failed
+
+
+def keep_slice(job: Job, cell: Cell, first: int, part: Simulation) -> None:
+    """Stores some runs of a cell, with the states that are to be looked into."""
+    tree = rounds_tree(cell, part)
+    for name, group in states_tree(part.snapshots).children.items():
+        tree[f"snapshots/{name}"] = group
+    job.folder.write(cell, tree, _kind(first, len(part.regret)))
+
+
+def stored_slice(job: Job, cell: Cell, first: int, runs: int, probes: Sequence[int]) -> Simulation | None:
+    """What an earlier run stored of these runs, if it kept the states before the same rounds."""
+    tree = job.stored(cell, _kind(first, runs))
+    if tree is None:
+        return None
+    states = tree.children.get("snapshots", xr.DataTree())
+    kept = snapshots(states, state_structure(cell.environment, cell.agent))
+    if [snapshot.round for snapshot in kept] != sorted(probes):
+        return None
+    arrays = {name: values(tree, name) for name in (*DTYPES, "impossible")}
+    seconds = Seconds(*(float(tree.attrs[name]) for name in ("seconds", "compile_seconds")))
+    return Simulation(**arrays, seconds=seconds, snapshots=tuple(kept))
+
+
+def _kind(first: int, runs: int) -> str:
+    return SLICES.replace("*", f"{first}-{runs}")
 
 
 def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: int | None) -> Simulation:

@@ -1,5 +1,10 @@
-"""Labelled arrays as netCDF files, and back. Read as HDF5: xarray takes a second to open what has a hundred groups."""
+"""Labelled arrays as netCDF files, and back. Read as HDF5: xarray takes a second to open what has a hundred groups.
 
+A file ends with a digest of the bytes before it, which HDF5 and xarray do not mind. It is looked at first: of a single
+wrong bit HDF5 can make a loop without end, or take the process down.
+"""
+
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +15,9 @@ import numpy as np
 import xarray as xr
 from xarray.backends import H5NetCDFStore
 
+from experiments.errors import DamagedError
+
+SEAL = hashlib.sha256().digest_size  # bytes at the end
 BARE = b"This is a netCDF dimension but not a netCDF variable"
 INTERNAL = ("_NC", "_Netcdf4", "_nc3", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST")
 
@@ -25,11 +33,24 @@ def packed(tree: xr.DataTree) -> bytes:
                 group = file if node.path == "/" else file.create_group(node.path)
                 data.dump_to_store(H5NetCDFStore(group, lock=False, autoclose=False))
         memory.flush()
-        return bytes(memory.id.get_file_image())
+        return sealed(bytes(memory.id.get_file_image()))
+
+
+def sealed(content: bytes) -> bytes:
+    """The same with its digest at the end."""
+    return content + hashlib.sha256(content).digest()
+
+
+def check_seal(path: Path) -> None:
+    """Raises DamagedError where a file is not what was written."""
+    content = memoryview(path.read_bytes())
+    if hashlib.sha256(content[:-SEAL]).digest() != content[-SEAL:]:
+        raise DamagedError(f"{path} is not what was written")
 
 
 def unpacked(path: Path) -> xr.DataTree:
-    """The tree in a file of ours. Raises ValueError where it holds what we do not write."""
+    """The tree in a file of ours. Raises DamagedError for one that was changed, ValueError for one that is not ours."""
+    check_seal(path)
     with h5py.File(path) as file:
         check_links(file)
         return xr.DataTree.from_dict({name: dataset(group) for name, group in _groups(file)})

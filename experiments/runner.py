@@ -45,6 +45,7 @@ from samplers.settings import InputError
 SAVE_EVERY = 20.0  # seconds of a cell that an interruption may cost
 LOOK_EVERY = 2.0  # seconds between looks at what other processes have finished
 UNFINISHED = "unfinished"
+SLICES = "slice-*"  # some runs of a cell, where they are computed elsewhere
 
 type Progress = Callable[
     [Cell, int, int], None
@@ -70,11 +71,11 @@ class Outcome:
     judged: bool = False  # whether there are verdicts
 
 
-def prepare(study: Study) -> Folder:
+def prepare(study: Study, warn: Callable[[str], None] = print) -> Folder:
     """The study's folder, claimed. Raises InputError, with nothing written, for any cell that cannot run."""
     check(study)
     folder = folder_of(study)
-    folder.claim(study)
+    folder.claim(study, warn)
     return folder
 
 
@@ -282,7 +283,8 @@ class Job:
         if simulation.snapshots:
             self.folder.write(cell, states_tree(simulation.snapshots), "states")
         self.folder.write(cell, made)
-        self.folder.remove(cell, UNFINISHED)
+        for kind in (UNFINISHED, SLICES):
+            self.folder.remove(cell, kind)
         return made
 
     def states(self, cell: Cell, probes: Sequence[int]) -> list[Snapshot]:

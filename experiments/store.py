@@ -1,6 +1,6 @@
 """Results on disk: a file per cell, whole or absent, and from them one tree for the study.
 
-A cell's file is written beside its place and moved there in one step, and carries a digest of its content: a file that
+A cell's file is written beside its place and moved there in one step, and ends with a digest of what is in it: one that
 was cut short or changed is noticed and computed again. Nothing is unpickled.
 """
 
@@ -9,7 +9,7 @@ import json
 import os
 import platform
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,15 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def claim(self, study: Study) -> None:
+    def claim(self, study: Study, warn: Callable[[str], None]) -> None:
         """Makes the folder this study's own, or raises InputError and leaves everything as it was."""
         self.check(study)
         config = self.path / "config.yaml"
         try:
+            if config.is_file() and not _signed(config.read_bytes()):
+                warn(f"{config} is not what was written; writing it again")
             self.path.mkdir(parents=True, exist_ok=True)
-            write_atomically(config, OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode())
+            write_atomically(config, _sign(OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode()))
             self.cells.mkdir(exist_ok=True)
             for folder in (self.path, self.cells):
                 sweep(folder)
@@ -94,6 +96,8 @@ class Folder:
             raise InputError(f"cannot read output={self.path}: {error.strerror or error}") from None
 
     def _check_ours(self, config: Path, study: Study) -> None:
+        if config.is_file() and not _signed(config.read_bytes()) and any(map(self.holds, study.cells)):
+            return  # cut short or changed, so that the cells alone tell whose they are
         try:
             found = OmegaConf.to_container(OmegaConf.load(config)) if config.is_file() else None
         except Exception:  # whatever it is, it is not ours
@@ -124,13 +128,13 @@ class Folder:
 
     def write(self, cell: Cell, tree: xr.DataTree, kind: str = "") -> None:
         """Stores a piece of a cell whole: its rounds, its `states`, its `diagnostics`."""
-        tree.attrs["digest"] = digest(tree)
         with self.writing():
             write_tree(self._file(cell, kind), tree)
 
     def remove(self, cell: Cell, kind: str) -> None:
-        """Forgets a piece of a cell."""
-        self._file(cell, kind).unlink(missing_ok=True)
+        """Forgets pieces of a cell; a star in their kind stands for anything."""
+        for path in self.cells.glob(self._file(cell, kind).name):
+            path.unlink(missing_ok=True)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -157,6 +161,16 @@ class Folder:
         write_tree(self.path / "results.nc", tree)
 
 
+def _sign(text: bytes) -> bytes:
+    """A config with a digest of it in its last line."""
+    return text + b"# sha256 " + hashlib.sha256(text).hexdigest().encode() + b"\n"
+
+
+def _signed(text: bytes) -> bool:
+    """Whether a config is what was written."""
+    return text == _sign(text[: text.rfind(b"# sha256 ")])
+
+
 def _plain(settings: Any) -> list[str]:
     return sorted(json.dumps(one, sort_keys=True) for one in settings)
 
@@ -168,7 +182,10 @@ def rounds_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
         for name, dtype in DTYPES.items()
     }
     variables["impossible"] = ("run", np.asarray(simulation.impossible, "int8"))
-    coords = {"run": np.arange(cell.runs), "round": cell.every * (1 + np.arange(cell.rounds // cell.every))}
+    coords = {
+        "run": np.arange(len(simulation.regret)),
+        "round": cell.every * (1 + np.arange(cell.rounds // cell.every)),
+    }
     attrs = {
         "cell": cell.id,
         "settings": json.dumps(cell.settings, sort_keys=True),
@@ -235,30 +252,14 @@ def values(tree: xr.DataTree, name: str) -> np.ndarray:
     return np.asarray(tree.dataset[name].values)
 
 
-def digest(tree: xr.DataTree) -> str:
-    """A digest of everything in a tree: attributes, names, types, shapes and values."""
-    made = hashlib.sha256()
-    for group in sorted(tree.subtree, key=lambda node: node.path):
-        data = group.to_dataset(inherit=False)
-        for key in sorted(map(str, data.attrs)):
-            if key != "digest":
-                made.update(f"{group.path}@{key}={np.asarray(data.attrs[key]).tolist()!r}".encode())
-        for name in sorted(map(str, data.variables)):
-            values = np.ascontiguousarray(data[name].values)
-            made.update(f"{group.path}/{name}{data[name].dims}{values.shape}{values.dtype}".encode())
-            made.update(values.tobytes())
-    return made.hexdigest()
-
-
 def read_tree(path: Path) -> xr.DataTree:
     """A stored tree. Raises DamagedError where the file is not what was written."""
     try:
-        tree = unpacked(path)
-    except Exception as error:  # a broken file can fail in any way, all of which mean the same
+        return unpacked(path)
+    except DamagedError:
+        raise
+    except Exception as error:  # what we did not write can fail in any way, all of which mean the same
         raise DamagedError(f"{path} cannot be read ({error})") from None
-    if tree.attrs.get("digest") != digest(tree):
-        raise DamagedError(f"{path} is not what was written")
-    return tree
 
 
 def write_tree(path: Path, tree: xr.DataTree) -> None:

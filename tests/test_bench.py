@@ -11,7 +11,7 @@ from montecarlo import assert_mean, standard_error
 
 from experiments import bench, cli
 from experiments.bench import native, paper, plain
-from experiments.bench.clock import at_least, at_most
+from experiments.bench.clock import Time, at_least, at_most
 from experiments.bench.draws import _law, promise
 from experiments.bench.rounds import Blocks
 from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, oracle, simulate
@@ -111,6 +111,31 @@ def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
     assert "a [b]" in capsys.readouterr().out
 
 
+def test_what_cannot_be_measured_is_null(tmp_path, monkeypatch):
+    monkeypatch.setattr(native, "library", lambda: None)
+    monkeypatch.setattr(paper, "best", lambda works, turns: dict.fromkeys(works, Time(1.0, 1.0)))
+    monkeypatch.setattr(paper, "ours", lambda runs, rounds: None)
+    missing = bench.Measure("memory", "peak", float("nan"), "MB")
+    bench.write(tmp_path / "bench.json", [*paper.measure(True), missing], True)
+    read = json.loads((tmp_path / "bench.json").read_text(), parse_constant=pytest.fail)["measures"]
+    assert [one["what"] for one in read if one["value"] is None] == [
+        "C: no compiler with OpenMP here",
+        "peak",
+    ]
+    assert bench.table(paper.measure(True)).row_count == 4
+
+
+def test_an_output_that_is_a_file_is_one_line_before_anything_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(bench.PARTS, "asking", lambda quick: pytest.fail("measured"))
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", "bench", "asking", "--output", str(folder)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        assert stop.value.code == 2
+        assert capsys.readouterr().err.startswith(f"fgtsva: cannot write to --output {folder}: ")
+
+
 def test_an_unknown_part_is_one_line():
     with pytest.raises(
         InputError, match=r"unknown part 'papper' \(did you mean 'paper'\?\); valid: paper, linear"
@@ -123,4 +148,4 @@ def test_an_unknown_part_is_one_line():
 def test_every_part_measures_something(part):
     for measure in bench.PARTS[part](True):
         assert measure.part == part
-        assert np.isfinite(measure.value)
+        assert measure.value is None or np.isfinite(measure.value)

@@ -256,6 +256,24 @@ def test_results_of_other_settings_are_not_overwritten(fgtsva):
     assert (Path("here") / "results.nc").read_bytes() == before
 
 
+@pytest.mark.parametrize("left", [0.0, 0.3, 0.99])
+def test_a_config_that_was_cut_short_is_named_and_written_again(fgtsva, left, monkeypatch):
+    fgtsva("run", *SMALL, "output=here")
+    config = Path("here") / "config.yaml"
+    before = config.read_bytes()
+    config.write_bytes(before[: int(left * len(before))])
+    code, _, err = fgtsva("run", *SMALL, "seed=7", "output=here")  # whose cells are not there
+    assert code == 2, err
+    monkeypatch.delattr(runner, "simulate")
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 0, err
+    assert "config.yaml is not what was written; writing it again" in err
+    assert config.read_bytes() == before
+    code, _, err = fgtsva("run", *SMALL, "sampler=exact", "output=here")  # one of whose cells is there
+    assert code == 2
+    assert "other settings" in err
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(fgtsva):
     Path("file").write_text("")
     Path("readonly").mkdir()
@@ -348,6 +366,7 @@ def test_an_interrupted_run_says_what_is_kept_and_how_to_go_on(fgtsva, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "run", interrupted)
+    monkeypatch.setattr(os, "_exit", sys.exit)  # or these tests would end too
     code, out, err = fgtsva("run", *SMALL, "output=here")
     assert code == 130
     assert "Interrupted. What is finished is kept in here\nThe same command goes on from there." in err

@@ -81,10 +81,11 @@ def called(*command: str) -> tuple[int, str]:
     return 0, err.getvalue()
 
 
-def assert_whole_or_told(said: list[str]) -> None:
+def assert_whole_or_told(said: list[str], diagnosed: int = 0) -> None:
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         # Whatever the words say of them, the sizes stay small: of two words for a key the later one counts.
-        code, err = called("run", "--quiet", "--", *TINY, *said, *TINY[3:], "output=here")
+        sizes = (*TINY[3:-1], f"diagnostics.runs={diagnosed}", "output=here")
+        code, err = called("run", "--quiet", "--", *TINY, *said, *sizes)
         assert "Traceback" not in err
         if code == 2:
             assert err.strip().count("\n") == 0, err
@@ -144,10 +145,15 @@ def test_many_studies_run_or_are_told_in_one_line(quick, said):
 
 @pytest.mark.slow
 @settings(max_examples=40, **NO_LIMIT)
-@given(st.lists(st.one_of(chosen, st.tuples(st.sampled_from(PLAIN), values).map("=".join)), max_size=4))
-def test_studies_that_are_really_run_end_whole(said):
+@given(
+    st.lists(st.one_of(chosen, st.tuples(st.sampled_from(PLAIN), values).map("=".join)), max_size=4),
+    st.sampled_from([0, 0, 0, 0, 1]),
+)
+@example(["sampler=sgld"], 1)
+@example(["environment=contextual", "agent=oful"], 1)
+def test_studies_that_are_really_run_end_whole(said, diagnosed):
     if not any(word.partition("=")[0].endswith(("steps", "leapfrogs", "warmup")) for word in said):
-        assert_whole_or_told(said)
+        assert_whole_or_told(said, diagnosed)
 
 
 plain = st.recursive(

@@ -25,7 +25,10 @@ WORDS = (
     "runs=6",
     "diagnostics.runs=0",
 )
-KILLS = 4
+LONGER = (*WORDS, "rounds=16000", "every=16")
+KILLS, ENOUGH = 14, 8  # how many are tried, how many must come before the end
+LONG = ("environment=sparse", "environment.dim=2", "sampler=sgld", "rounds=16000", "every=32", "runs=2")
+HANG = 120.0  # seconds
 PROGRAM = """
 import sys
 from experiments import runner
@@ -34,26 +37,27 @@ from experiments.cli import main
 sys.argv = ["fgtsva", "run", *sys.argv[1:]]
 main()
 """
+LOADING = "from fgtsva import main; print('loading', flush=True); main()"
 
 
-def command(folder):
-    return [sys.executable, "-c", PROGRAM, *WORDS, f"output={folder}"]
+def command(folder, words=WORDS):
+    return [sys.executable, "-c", PROGRAM, *words, f"output={folder}"]
 
 
-def finish(folder):
-    done = subprocess.run(command(folder), capture_output=True, text=True)
+def finish(folder, words=WORDS):
+    done = subprocess.run(command(folder, words), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def killed(folder, patience):
-    """Whether a process was killed after it had written so many files; it may have been through before that."""
+def killed(folder, luck, length):
+    """Whether a process was killed: at any time, or a while after it had written a file. It may have been through."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    before = written(folder)
-    with subprocess.Popen(command(folder), **quiet) as process:
-        seen: set = set()  # one file is written again and again
-        while len(seen) < patience and process.poll() is None:
-            seen |= written(folder) - before
+    anytime, before = luck.random() < 0.4, written(folder)
+    with subprocess.Popen(command(folder, LONGER), **quiet) as process:
+        while not anytime and written(folder) <= before and process.poll() is None:
             time.sleep(0.005)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(luck.uniform(0, length if anytime else 1.0))
         process.kill()
         return process.wait() == -signal.SIGKILL
 
@@ -70,14 +74,53 @@ def written(folder):
 @pytest.mark.slow
 def test_killed_at_random_points_a_study_ends_with_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[1])
-    finish(tmp_path / "whole")
-    luck, folder = random.Random(0), tmp_path / "cut"
-    kills = [killed(folder, luck.randint(1, 4)) for _ in range(KILLS)]
-    assert sum(kills) >= 2
-    finish(folder)
+    begun = time.monotonic()
+    finish(tmp_path / "whole", LONGER)
+    length, luck, folder = time.monotonic() - begun, random.Random(0), tmp_path / "cut"
+    assert sum(killed(folder, luck, length) for _ in range(KILLS)) >= ENOUGH
+    finish(folder, LONGER)
     assert results(folder) == results(tmp_path / "whole")
     left = [path.name for path in (folder / "cells").iterdir()]
     assert sorted(left) == sorted(path.name for path in (tmp_path / "whole" / "cells").iterdir()), left
+
+
+@pytest.mark.slow
+def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_same_bits(
+    tmp_path, monkeypatch
+):
+    """What JAX has under way is not waited for: at the end of a process that can take a minute, or crash."""
+    monkeypatch.chdir(Path(__file__).parents[1])
+    words = (*LONG, "diagnostics.runs=0")
+    folder = tmp_path / "cut"
+    with subprocess.Popen(command(folder, words), stderr=subprocess.PIPE, text=True) as process:
+        while not list(folder.rglob("*.unfinished.nc")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=HANG)
+    assert process.returncode == 130, said
+    assert "Interrupted. What is finished is kept in" in said
+    assert "Traceback" not in said
+    assert list(folder.rglob("*.unfinished.nc"))
+    finish(folder, words)
+    finish(tmp_path / "whole", words)
+    assert results(folder) == results(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_interrupted_while_it_starts_the_command_ends_without_a_trace(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[1])
+    luck = random.Random(0)
+    for _ in range(6):
+        called = [sys.executable, "-c", LOADING, "run", *LONG, f"output={tmp_path / 'cut'}"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(called, **pipes) as process:
+            assert process.stdout.readline() == "loading\n"
+            time.sleep(luck.uniform(0, 4))
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=HANG)
+        assert process.returncode == 130, said
+        assert "Traceback" not in said
 
 
 @pytest.mark.slow

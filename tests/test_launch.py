@@ -3,14 +3,17 @@
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
+from distributed import Client, LocalCluster
 from stored_bits import results
 
-from experiments import cli, runner
+from experiments import cli, runner, store
 from experiments.config import resolve
 from experiments.launch import cluster, distribute, joined
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
@@ -75,6 +78,63 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
         cluster(launcher),
     ):
         pass
+
+
+@pytest.mark.slow
+def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
+    """The process that sends them out is interrupted after the first one."""
+    alone = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
+    runner.run(alone, runner.prepare(alone))
+    study = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'cut'}", *DASK])
+    (cell,), folder, sent, real = study.cells, runner.prepare(study), [], store.Folder.write
+
+    def interrupted(self, cell, tree, kind=""):
+        real(self, cell, tree, kind)
+        raise KeyboardInterrupt
+
+    def go(client):
+        def submit(work, cell, *arguments, **settings):
+            sent.append(arguments[:2])
+            return client.submit(work, cell, *arguments, **settings)
+
+        watched = SimpleNamespace(submit=submit)
+        return runner.run(study, folder, launch=partial(distribute, client=watched, launcher=study.launcher))
+
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(store.Folder, "write", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                go(client)
+        assert sorted(sent) == [(0, 2), (2, 2), (4, 2)]
+        (kept,) = folder.cells.glob("*.slice-*.nc")
+        assert not folder.holds(cell)
+        sent.clear()
+        assert not go(client).failed
+    assert len(sent) == 3  # two slices, and the diagnosis
+    assert kept.name not in {f"{cell.id}.slice-{first}-{runs}.nc" for first, runs in sent[:2]}
+    assert results(tmp_path / "cut") == results(tmp_path / "alone")
+    assert not list(folder.cells.glob("*.slice-*.nc"))
+
+
+@pytest.mark.slow
+def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monkeypatch):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "sampler=exact,mala", "--quiet", *words])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code
+
+    assert call(f"output={tmp_path / 'alone'}") == 0
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as there:
+        monkeypatch.setattr(runner, "simulate", lambda *_, **__: pytest.fail("computed here"))
+        words = (
+            "launcher=dask",
+            "launcher.slice=2",
+            "devices=1",
+            f"launcher.address={there.scheduler_address}",
+        )
+        assert call(f"output={tmp_path / 'spread'}", *words) == 0
+    assert results(tmp_path / "spread") == results(tmp_path / "alone")
 
 
 @pytest.mark.slow

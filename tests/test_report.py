@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
-from stored_study import PROBES, store, store_tables
+from stored_study import PROBES, seal, store, store_tables
 
 from experiments import cli
 from experiments.report import rounds, write
@@ -353,6 +353,9 @@ def spoil(folder: Path, how: str) -> Path:
             target.write_text("a: [1, 2]\n")
         case "broken":
             target.write_bytes(b"{{{ \xff\xfe")
+        case "changed":  # which HDF5 does not mind
+            with h5py.File(target, "r+") as file:
+                file["cells/sparse1/regret"][0, 0] += 1
         case "cells":
             target.write_text("fgtsva: 1\ncells: {a: {environment: 3}}\n")
     return folder
@@ -362,7 +365,8 @@ def spoil(folder: Path, how: str) -> Path:
     "how",
     [
         "config.yaml:missing", "config.yaml:foreign", "config.yaml:broken", "config.yaml:cells",
-        "results.nc:missing", "results.nc:cut", "results.nc:foreign", "summary.csv:missing", "summary.csv:foreign",
+        "results.nc:missing", "results.nc:cut", "results.nc:foreign", "results.nc:changed",
+        "summary.csv:missing", "summary.csv:foreign",
     ],
 )  # fmt: skip
 def test_a_folder_that_cannot_be_read_is_one_line_and_code_2(how, tmp_path, capsys, monkeypatch):
@@ -447,6 +451,7 @@ def test_why_rounds_have_no_reference_is_told(tmp_path):
     folder = store(tmp_path / "here")
     with h5py.File(folder / "results.nc", "r+") as file:
         file["cells/sparse1/diagnostics"].attrs["refused"] = "no reference for 1 of 2 <b>rounds</b>"
+    seal(folder / "results.nc")
     page = write(folder).read_text()
     assert "sparse mala: no reference for 1 of 2 &lt;b&gt;rounds&lt;/b&gt;." in page
     assert page.count("no reference for") == 1

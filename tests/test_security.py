@@ -1,6 +1,8 @@
 """Nothing that is read is executed: not a setting, not a config, not a stranger's results."""
 
 import ast
+import csv
+import io
 import os
 import pickle
 import subprocess
@@ -10,8 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import yaml
-from stored_study import store
+from stored_study import seal, store
 
 from experiments import cli
 from samplers.settings import InputError
@@ -179,6 +180,7 @@ def hostile(folder, how):
                 cell.create_dataset("regret", (3, 4), "float64", external=secret)
             case "a ring":
                 cell["round_1"] = file["cells"]
+    seal(folder / "results.nc")  # a stranger can do that too
 
 
 @pytest.mark.parametrize(
@@ -209,12 +211,36 @@ def test_a_strangers_results_run_nothing(fgtsva, how):
 
 
 def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
-    folder = store(Path("theirs"), diagnosed=False)
-    config = yaml.safe_load((folder / "config.yaml").read_text())
-    (folder / "cells").mkdir()
-    for name in config["cells"]:
-        (folder / "cells" / f"{name}.nc").write_bytes(pickle.dumps(Bomb()))
-    code, _, err = fgtsva("run", "sampler=mala", "rounds=3", "runs=1", "output=theirs")
-    assert code == 2
-    assert "other settings" in err
+    """The folder of a run of ours, whose cells somebody has replaced: by a pickle, and by a door to another file."""
+    words = (
+        "environment=sparse",
+        "sampler=exact,mala",
+        "rounds=3",
+        "runs=1",
+        "diagnostics.runs=0",
+        "output=ours",
+    )
+    assert fgtsva("run", *words)[0] == 0
+    pickled, linked = sorted(Path("ours/cells").glob("*.nc"))
+    before = Path("ours/summary.csv").read_text()
+    pickled.write_bytes(pickle.dumps(Bomb()))
+    seal(pickled)
+    Path("secret.nc").write_bytes(linked.read_bytes())
+    with h5py.File(linked, "w") as file:
+        file["regret"] = h5py.ExternalLink(str(Path("secret.nc").resolve()), "/regret")
+    seal(linked)
+    code, _, err = fgtsva("run", *words)
+    assert code == 0, err
+    said = err.replace("\n", "")
+    assert f"{pickled.name} cannot be read" in said
+    assert f"{linked.name} cannot be read (regret points to another file)" in said
+    assert "Traceback" not in err
     assert not Path("pwned").exists()
+    assert numbers(Path("ours/summary.csv").read_text()) == numbers(before)
+
+
+def numbers(table):
+    """A table without the times."""
+    return [
+        {key: row[key] for key in row if "seconds" not in key} for row in csv.DictReader(io.StringIO(table))
+    ]

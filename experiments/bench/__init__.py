@@ -1,7 +1,9 @@
 """`fgtsva bench`: times as ratios inside one run, so that they mean the same on any machine."""
 
 import json
+import math
 import platform
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -36,17 +38,34 @@ def chosen(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names)) or list(PARTS)
 
 
+def prepare(folder: Path) -> None:
+    """Makes the folder. Raises InputError where nothing can be written, before anything is measured."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write to --output {folder}: {error.strerror or error}") from None
+
+
 def write(path: Path, measures: Sequence[Measure], quick: bool) -> None:
-    """Everything that was measured, and on what."""
+    """Everything that was measured, and on what. Raises InputError where it cannot be written."""
     about = {
         "machine": {"processor": platform.processor() or platform.machine(), "devices": len(jax.devices())},
         "versions": versions(),
         "code": code_version(),
         "quick": quick,
-        "measures": [measure._asdict() for measure in measures],
+        "measures": [measure._replace(value=_finite(measure.value))._asdict() for measure in measures],
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(about, indent=1) + "\n").encode())
+    try:
+        write_atomically(path, (json.dumps(about, indent=1, allow_nan=False) + "\n").encode())
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no other numbers."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def table(measures: Sequence[Measure]) -> Table:
@@ -58,5 +77,6 @@ def table(measures: Sequence[Measure]) -> Table:
         made.add_column(name, justify="right" if name == "value" else "left", no_wrap=True)
     for one in measures:
         mark = {None: "", True: "met", False: "[red]missed[/]"}[one.met]
-        made.add_row(one.part, escape(one.what), f"{one.value:.4g}", one.unit, one.aim, mark)
+        value = "–" if one.value is None else f"{one.value:.4g}"
+        made.add_row(one.part, escape(one.what), value, one.unit, one.aim, mark)
     return made

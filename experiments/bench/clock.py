@@ -29,11 +29,11 @@ def best(works: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, Time]:
 
 
 class Measure(NamedTuple):
-    """A line of the result. `met` is None where nothing is aimed at."""
+    """A line of the result. `value` is None where it cannot be measured, `met` where nothing is aimed at."""
 
     part: str
     what: str
-    value: float
+    value: float | None
     unit: str
     aim: str = ""
     met: bool | None = None

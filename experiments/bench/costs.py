@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.bench.clock import Measure, at_most, once
+from experiments.bench.clock import Measure, at_least, at_most, once
 from experiments.config import resolve
 from experiments.measure import diagnose
 from fgtsva_ppl import FGTSVA, MALA, Linear, ThompsonAgent, simulate
@@ -21,11 +21,15 @@ MANY = 1_000_000
 RUNS, PROBES = 100, 12  # of a diagnosis that is to take minutes
 COMPILING = """
 import json
+from jax import monitoring
 from fgtsva_ppl import FGTSVA, Sparse, Thompson, simulate
 from fgtsva_ppl.simulate import _play
+events = []
+monitoring.register_event_listener(lambda event, **_: events.append(event.rpartition("/")[2]))
 agents = [Thompson(posterior=FGTSVA(c=c)) for c in (0, 1, 2, 3)]
 seconds = [simulate(Sparse(), agent, rounds=50, runs=1).seconds.compiling for agent in agents]
-print(json.dumps([seconds[0], sum(seconds[1:]), _play._cache_size()]))
+kept, found = (events.count(name) for name in ("cache_misses", "cache_hits"))
+print(json.dumps([seconds[0], sum(seconds[1:]), _play._cache_size(), kept, found]))
 """
 MEMORY = """
 import sys
@@ -88,6 +92,8 @@ def compiling(quick: bool) -> list[Measure]:
         Measure("compiling", "MALA cell, nothing on disk", cold[0], "s"),
         Measure("compiling", "the same, programs on disk", warm[0], "s"),
         Measure("compiling", "saved by the cache", cold[0] / warm[0], "ratio"),
+        Measure("compiling", "programs kept on disk, first process", cold[3], "programs"),
+        at_least("compiling", "programs found on disk, second process", warm[4], cold[3], "programs"),
         at_most("compiling", "three more values of c", warm[1], 0.0, "s"),
         at_most("compiling", "programs for four values of c", warm[2], 1, "programs"),
     ]

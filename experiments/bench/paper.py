@@ -53,6 +53,6 @@ def measure(quick: bool) -> list[Measure]:
             at_most(PART, "ours / C, all cores", times["ours"].cpu / times["C"].cpu, 2),
         ]
     else:
-        told.append(Measure(PART, "C: no compiler with OpenMP here", float("nan"), ""))
+        told.append(Measure(PART, "C: no compiler with OpenMP here", None, ""))
     told.append(at_least(PART, "NumPy / ours, clock", share * loop.seconds / times["ours"].seconds, 50))
     return told

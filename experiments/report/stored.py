@@ -16,8 +16,9 @@ import xarray as xr
 from omegaconf import OmegaConf
 
 from experiments.cells import Cell
+from experiments.errors import DamagedError
 from experiments.layout import Layout, layout_of
-from experiments.netcdf import check_links, dataset
+from experiments.netcdf import check_links, check_seal, dataset
 from experiments.store import MARK
 from experiments.summary import Row
 from samplers.settings import InputError
@@ -194,12 +195,15 @@ def _opened(path: Path) -> Iterator[h5py.File]:
     if not path.is_file():
         raise InputError(f"{path.parent} has no {path.name}: not the output folder of a finished run")
     try:
+        check_seal(path)
         with h5py.File(path) as file:
             if MARK not in file.attrs:
                 raise InputError(f"{path} was not written by fgtsva")
             yield file
     except InputError:
         raise
+    except DamagedError as damage:
+        raise InputError(f"{damage}; the run's own command writes it again") from None
     except Exception as error:  # a broken file can fail in any way, all of which mean the same
         raise InputError(f"{path} cannot be read ({_line(error)})") from None
 
