@@ -4,11 +4,10 @@ Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks 
 130 interrupted.
 """
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from experiments import completion
+from experiments import completion, interruption
 from experiments.errors import StoreError
 from experiments.words import counted
 from samplers.settings import InputError
@@ -39,7 +38,6 @@ app = typer.Typer(
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
-INTERRUPTED = 130  # also what Typer makes of a KeyboardInterrupt
 NAMED = 10  # failed cells that are told on the terminal
 
 Words = Annotated[
@@ -106,7 +104,7 @@ def run(
     except KeyboardInterrupt:
         errors.print(f"Interrupted. What is finished is kept in {folder.path}", soft_wrap=True, markup=False)
         errors.print("The same command goes on from there.")
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(interruption.CODE) from None
     made = (
         display.standings(outcome.standings)
         if outcome.standings
@@ -195,11 +193,12 @@ def list_(
 
 def main() -> None:
     """Runs the command line; a mistake in the input is one line and exit code 2."""
+    interruption.when_loaded()
     try:
         app()
     except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            _leave()
+        if stop.code == interruption.CODE:
+            interruption.leave()
         raise
     except InputError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
@@ -207,11 +206,3 @@ def main() -> None:
     except StoreError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(1)
-
-
-def _leave() -> None:
-    """Ends an interrupted process at once: on the usual way out JAX waits for what it still computes, or crashes."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # of a reader that is gone
-            stream.flush()
-    os._exit(INTERRUPTED)

@@ -31,13 +31,19 @@ LONG = ("environment=sparse", "environment.dim=2", "sampler=sgld", "rounds=16000
 HANG = 120.0  # seconds
 PROGRAM = """
 import sys
+sys.argv = ["fgtsva", "run", *sys.argv[1:]]
 from experiments import runner
 runner.SAVE_EVERY = 0.0
 from experiments.cli import main
-sys.argv = ["fgtsva", "run", *sys.argv[1:]]
 main()
 """
-LOADING = "from fgtsva import main; print('loading', flush=True); main()"
+LOADING = """
+import sys
+print("loading", flush=True)
+sys.argv[0] = "fgtsva"
+from experiments.cli import main
+main()
+"""
 
 
 def command(folder, words=WORDS):
@@ -116,7 +122,7 @@ def test_interrupted_while_it_starts_the_command_ends_without_a_trace(tmp_path, 
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen(called, **pipes) as process:
             assert process.stdout.readline() == "loading\n"
-            time.sleep(luck.uniform(0, 4))
+            time.sleep(luck.uniform(0.2, 4))  # not before the first line is through
             process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=HANG)
         assert process.returncode == 130, said
