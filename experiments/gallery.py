@@ -16,6 +16,7 @@ from experiments.words import counted
 
 HERE = Path(__file__).parent
 BESIDE = ("condition", "quality")  # shown as well
+STIFFENING = "posterior.alpha"  # the setting along which condition numbers are the point
 SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = (
@@ -96,12 +97,18 @@ def place(page: str, study: str, text: str) -> str:
     return f"{before}{BEGIN}\n{listed}\n{END}{after}"
 
 
+def shown(drawn: Sequence[str], sweep: str | None) -> list[str]:
+    """Of the figures of a study its picture, and those beside it."""
+    first = next(name for name in SHOWN if name in drawn)
+    beside = [name for name in BESIDE if name in drawn and name != first]
+    return [first, *(name for name in beside if name != "condition" or sweep == STIFFENING)]
+
+
 def take_in(folder: Path) -> None:
     """Copies a study's picture beside the page, and writes its entry."""
     stored = read(folder)
     drawn = {path.stem: path for path in (folder / "figures").glob("*.png")}
-    chosen = [next(name for name in SHOWN if name in drawn)]
-    chosen += [name for name in BESIDE if name in drawn and name not in chosen]
+    chosen = shown(list(drawn), stored.layout.sweep)
     study = str(stored.config["study"])
     pictures = {name: f"gallery/{study}{'' if name == chosen[0] else f'_{name}'}.png" for name in chosen}
     (HERE / "gallery").mkdir(exist_ok=True)

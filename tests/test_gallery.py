@@ -4,7 +4,7 @@ from pathlib import Path
 
 from experiments import gallery
 from experiments.config import study_names
-from experiments.gallery import BEGIN, END, place, standings
+from experiments.gallery import BEGIN, END, place, shown, standings
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
 
@@ -21,6 +21,13 @@ def test_a_new_entry_finds_its_place():
     page = place(PAGE, "claims", "### `claims`: new\n\n")
     assert page.index("`budget`") < page.index("`claims`") < page.index("`samplers`")
     assert place(page, "claims", "### `claims`: new\n\n") == page
+
+
+def test_condition_numbers_are_shown_where_they_are_the_point():
+    drawn = ["condition", "quality", "sweep"]
+    assert shown(drawn, "posterior.alpha") == ["sweep", "condition", "quality"]
+    assert shown(drawn, "posterior.c") == ["sweep", "quality"]
+    assert shown(["regret"], None) == ["regret"]
 
 
 def test_every_study_is_shown():
