@@ -2,7 +2,6 @@
 
 import hashlib
 import itertools
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,18 +11,13 @@ from pathlib import Path
 import jax
 import xarray as xr
 
-from experiments import report
-from experiments.cells import Cell, by_panel, labels_of
-from experiments.claims import judge
+from experiments import outcome
+from experiments.cells import Cell
 from experiments.config import Study
 from experiments.errors import DamagedError, StoreError
-from experiments.faults import DONE, Status, judged, raised
-from experiments.figures import draw
+from experiments.faults import Status, judged, raised
 from experiments.locks import PATIENCE
 from experiments.measure import Groups, diagnose
-from experiments.readings import read
-from experiments.relation import association_rows, by_round, cost_rows, pairs
-from experiments.scaling import lines, scaling_rows
 from experiments.store import (
     Folder,
     default_folder,
@@ -32,11 +26,7 @@ from experiments.store import (
     rounds_tree,
     snapshots,
     states_tree,
-    write_atomically,
 )
-from experiments.summary import Row, summarise, to_csv
-from experiments.tuning import places, standing_rows
-from experiments.verdicts import page
 from fgtsva_ppl import Simulation, simulate
 from fgtsva_ppl.rewards.program import ImpossibleError
 from fgtsva_ppl.simulate import Halfway, Snapshot, state_structure
@@ -57,18 +47,6 @@ type Launch = Callable[["Job", Sequence[Cell]], Mapping[str, Status]]
 
 def _quiet(cell: Cell, done: int, diagnosed: int) -> None:
     pass
-
-
-@dataclass
-class Outcome:
-    """What came of a study."""
-
-    folder: Path
-    rows: list[Row]
-    standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
-    figures: list[Path] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)  # a line for each cell that did
-    judged: bool = False  # whether there are verdicts
 
 
 def prepare(study: Study, warn: Callable[[str], None] = print) -> Folder:
@@ -110,7 +88,7 @@ def run(
     progress: Progress = _quiet,
     warn: Callable[[str], None] = print,
     launch: Launch | None = None,
-) -> Outcome:
+) -> outcome.Outcome:
     """Computes what is missing, then writes tables and figures.
 
     Cells that another process is at are left to it, and read when it is done with them. `launch` has cells computed
@@ -138,7 +116,7 @@ def run(
                 job.progress.look()
             waiting = elsewhere
         with locks.held("results"), folder.writing():
-            return finish(study, folder, job.data, job.status, warn)
+            return outcome.write(study, folder, job.data, job.status, warn)
 
 
 def assist(study: Study, folder: Folder) -> None:
@@ -149,69 +127,6 @@ def assist(study: Study, folder: Folder) -> None:
             if not job.finished(cell) and locks.take(cell.id):
                 job.do(cell)
                 locks.give(cell.id)
-
-
-def finish(
-    study: Study,
-    folder: Folder,
-    data: Mapping[str, xr.DataTree],
-    status: Mapping[str, Status],
-    warn: Callable[[str], None],
-) -> Outcome:
-    """Writes everything that follows from the cells."""
-    rows = summarise(study.cells, data, status)
-    about = (study.name, study.cells, data, study.layout)
-    verdicts = _if_possible(lambda: [verdict.plain() for verdict in judge(*about)], warn)
-    reading = _if_possible(lambda: read(*about), warn)
-    folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
-    write_atomically(folder.path / "summary.csv", to_csv(rows))
-    others = tables(study, data)
-    for name, more in others.items():
-        write_atomically(folder.path / f"{name}.csv", to_csv(more))
-    if verdicts:
-        text = page(study.title, verdicts, study.layout.choices)
-        write_atomically(folder.path / "verdicts.md", text.encode())
-    figures = folder.path / "figures"
-    figures.mkdir(exist_ok=True)
-    drawn = draw(figures, study.cells, data, study.layout)
-    report.build(folder.path)
-    labels = labels_of(study.cells)
-    failed = [
-        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])} ({_said(cell)})"
-        for panel, cells in by_panel(study.cells).items()
-        for cell in cells
-        if status[cell.id] != DONE
-    ]
-    return Outcome(folder.path, rows, others.get("standings", []), drawn, failed, bool(verdicts))
-
-
-def _said(cell: Cell) -> str:
-    return " ".join(f"{key}={'null' if value is None else value}" for key, value in cell.flat.items())
-
-
-def _if_possible[T](say: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:
-    """What a study says of its own grid, of which other settings may have left too little."""
-    try:
-        return say()
-    except Exception as error:  # and no result may be lost for it
-        warn(
-            f"These settings leave too little of the study to be read as such ({type(error).__name__}: {error})"
-        )
-        return []
-
-
-def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
-    """The tables beside the summary, by name; those without rows are left out."""
-    found, labels = pairs(study.cells, data), labels_of(study.cells)
-    compared = places(study.cells, data, study.layout)
-    made = {
-        "by_round": by_round(found, labels),
-        "association": association_rows(found, labels),
-        "cost": cost_rows(found),
-        "standings": standing_rows(compared, data),
-        "scaling": scaling_rows(lines(compared, data)),
-    }
-    return {name: rows for name, rows in made.items() if rows}
 
 
 @dataclass

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from stored_study import store
 
-from experiments import cli, runner
+from experiments import cli, outcome, runner
 from experiments.cells import GROUPS
 from experiments.config import OPTIONS
 from fgtsva_ppl import Simulation
@@ -118,7 +118,7 @@ NO_LIMIT = {
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(runner, "simulate", pretended)
-    monkeypatch.setattr(runner, "draw", lambda *args: [])
+    monkeypatch.setattr(outcome, "draw", lambda *args: [])
     monkeypatch.setattr("experiments.report.page.draw", lambda *args: [])
 
 
