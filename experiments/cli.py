@@ -108,9 +108,9 @@ def run(
         errors.print("The same command goes on from there.")
         raise typer.Exit(130) from None
     made = (
-        display.standings(outcome.standings)
+        display.standings(outcome.standings, shown.width)
         if outcome.standings
-        else display.table(outcome.rows, shown.width)
+        else display.table(outcome.rows, shown.width, study.cells)
     )
     shown.print(made)
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)

@@ -93,7 +93,7 @@ def exponents(found: Sequence[Line]) -> Figure:
                 continue
             y = names.index(line.name) + (-0.14 if line.level == "textbook" else 0.14)
             fitted = exponent(line.x, line.regret)
-            error = [[fitted.value - fitted.low], [fitted.high - fitted.value]]
+            error = np.maximum([[fitted.value - fitted.low], [fitted.high - fitted.value]], 0)  # of rounding
             ax.errorbar(
                 fitted.value, y, xerr=error, marker="o", ms=6, capsize=2,
                 color=looks[line.name]["color"], fillstyle=FILLED[line.level],
