@@ -1,6 +1,6 @@
 """The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`, `fgtsva bench`.
 
-Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks for something that does not exist;
+Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks for what does not exist or cannot be;
 130 interrupted.
 """
 
@@ -32,8 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Approximate Thompson sampling: samplers swapped in the config, measured against exact draws.\n\n"
     "Example: fgtsva run sampler=exact,sgld,mala environment=sparse\n\n"
-    "Exit codes: 0 done, 1 a cell failed or the disk is full, 2 the command asks for what does not exist, 130 "
-    "interrupted.",
+    "Exit codes: 0 done, 1 a cell failed or the disk is full, 2 the command asks for what does not exist or cannot be, "
+    "130 interrupted.",
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -43,7 +43,7 @@ NAMED = 10  # failed cells that are told on the terminal
 Words = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KEY=VALUE]...",
+        metavar="KEY=VALUE",
         help="Settings; a comma makes a grid: sampler=sgld,mala",
         autocompletion=completion.words,
     ),
@@ -63,9 +63,13 @@ def run(
 
     Example: fgtsva run sampler=exact,sgld,mala environment=sparse rounds=1000 runs=100 posterior.c=0.003
 
-    Exit codes: 0 done; 1 a cell failed or its sampler diverged (summary.csv and the report say why, the other cells
-    are there), or the disk is full; 2 the command asks for what does not exist; 130 interrupted. After 1 and 130 the
-    same command goes on where it stopped.
+    Exit code 0: done.
+    Exit code 1: a cell failed or its sampler diverged, or the disk is full.
+    Exit code 2: the command asks for what does not exist or cannot be.
+    Exit code 130: interrupted.
+
+    After 1 and 130 the same command goes on where it stopped.
+    Why a cell failed is in summary.csv and in the report; the others are there.
     """
     from experiments import companions, display, estimate, runner
     from experiments.config import resolve
@@ -106,9 +110,9 @@ def run(
         errors.print("The same command goes on from there.")
         raise typer.Exit(interruption.CODE) from None
     made = (
-        display.standings(outcome.standings)
+        display.standings(outcome.standings, shown.width)
         if outcome.standings
-        else display.table(outcome.rows, shown.width)
+        else display.table(outcome.rows, shown.width, study.cells)
     )
     shown.print(made)
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
@@ -150,9 +154,7 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's o
 def bench(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PART]...", help="Which; all if none is named.", autocompletion=completion.parts
-        ),
+        typer.Argument(metavar="PART", help="Which; all if none is named.", autocompletion=completion.parts),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: minutes become seconds.")] = False,
     output: Annotated[Path, typer.Option(metavar="DIR", help="Where bench.json goes.")] = Path("bench"),

@@ -11,7 +11,17 @@ from matplotlib.figure import Figure
 from experiments.bounds import bound
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.store import values
-from experiments.style import distinct, graded, legend_below, legend_beside, plain_numbers, variants
+from experiments.style import (
+    MARKERS,
+    distinct,
+    graded,
+    legend_below,
+    legend_beside,
+    legend_spare,
+    panels_of,
+    plain_numbers,
+    variants,
+)
 from experiments.tuning import LEVELS, Data, Place
 
 POINTS = 400  # of a curve: enough for any screen
@@ -28,16 +38,23 @@ class Shown(NamedTuple):
 def regret_curves(cells: Sequence[Cell], data: Data, bounds: bool = False) -> Figure:
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
     panels = by_panel(cells)
-    labels = labels_of(cells)
-    looks = variants({labels[cell.id]: str(cell.flat.get("sampler", cell.flat["agent"])) for cell in cells})
-    figure = Figure(figsize=(max(5.2 * len(panels), 7.0), 4.0))
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for ax, (title, members) in zip(axes, panels.items(), strict=True):
+    labels, owners = labels_of(cells), _owners(cells)
+    several = any(len(members) > len({owners[cell.id] for cell in members}) for members in panels.values())
+    looks = variants({labels[cell.id]: owners[cell.id] for cell in cells}, several)
+    figure, axes = panels_of(len(panels), 5.2, 4.0)
+    for ax, (title, members) in zip(axes, panels.items(), strict=False):
         shown = [Shown(cell, labels[cell.id], looks[labels[cell.id]]) for cell in members]
         _panel(ax, shown, data, bounds)
         ax.set(title=title)
-    legend_below(figure, axes)
+    legend_spare(figure, axes, len(panels))
     return figure
+
+
+def _owners(cells: Sequence[Cell]) -> dict[str, str]:
+    """Whose a cell's line is: its sampler's or agent's; its posterior's where those are the same and that differs."""
+    owners = {cell.id: str(cell.flat.get("sampler", cell.flat["agent"])) for cell in cells}
+    posteriors = {cell.id: str(cell.flat.get("posterior")) for cell in cells}
+    return posteriors if len(set(owners.values())) == 1 < len(set(posteriors.values())) else owners
 
 
 def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) -> Figure:
@@ -45,7 +62,7 @@ def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) ->
     levels = [level for level in LEVELS if any(place.at(level) for place in found)]
     panels = list(dict.fromkeys(place.panel for place in found))
     looks = distinct(list(dict.fromkeys(place.name for place in found)))
-    figure = Figure(figsize=(4.6 * len(panels) + 2.6, 3.8 * len(levels)))
+    figure = Figure(figsize=(max(4.8 * len(panels), 7.0), 3.8 * len(levels)))
     axes = figure.subplots(len(levels), len(panels), squeeze=False, sharex=True, sharey="col")
     for row, level in zip(axes, levels, strict=True):
         for ax, panel in zip(row, panels, strict=True):
@@ -56,7 +73,8 @@ def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) ->
             ]
             _panel(ax, shown, data, bounds)
             ax.set(title=f"{panel}, {level} settings")
-    legend_beside(figure, axes)
+    _label_last_row(axes)
+    legend_below(figure, axes)
     return figure
 
 
@@ -84,9 +102,15 @@ def sweep_curves(found: Sequence[Place], data: Data, key: str, bounds: bool = Fa
             shown = [Shown(chosen[at], f"{at:g}", looks[at]) for at in sorted(chosen)]
             _panel(ax, shown, data, bounds)
             ax.set_title(f"{panel}: {name},\n{level} settings", fontsize=10)
-            ax.set_xlabel("round" if row is axes[-1] else "")
+    _label_last_row(axes)
     legend_beside(figure, axes, title=key.rpartition(".")[2])
     return figure
+
+
+def _label_last_row(axes: np.ndarray) -> None:
+    """Panels above each other share the numbers of their rounds."""
+    for ax in axes[:-1].flat:
+        ax.set_xlabel("")
 
 
 def _any_cell(place: Place) -> Cell | None:
@@ -112,13 +136,21 @@ def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any
     at = np.unique(np.linspace(0, total.shape[1] - 1, POINTS).astype(int))
     rounds, total = values(data, "round")[at], total[:, at]
     mean = total.mean(axis=0)
-    ax.plot(rounds, mean, label=label, **appearance)
+    ax.plot(rounds, mean, label=label, **_sparse(appearance), **appearance)
     if total.shape[0] > 1:
         error = 2 * total.std(axis=0, ddof=1) / np.sqrt(total.shape[0])
         floor = mean / 10  # a band that reaches zero has no place on a log axis
         ax.fill_between(
-            rounds, np.maximum(mean - error, floor), mean + error, color=appearance["color"], alpha=0.15, lw=0
-        )
+            rounds, np.maximum(mean - error, floor), mean + error, color=appearance["color"], lw=0,
+            alpha=0.06 if "marker" in appearance else 0.15,  # bands of one colour lie over each other
+        )  # fmt: skip
+
+
+def _sparse(appearance: Mapping[str, Any]) -> dict[str, Any]:
+    """A marker now and then, not where another line has its own."""
+    if "marker" not in appearance:
+        return {}
+    return {"markevery": (0.13 * (MARKERS.index(appearance["marker"]) % 5) / 5, 0.13), "markersize": 5}
 
 
 def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
@@ -135,7 +167,8 @@ def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
         for line, regret in ((":", found.regret), ("-.", found.stated)):
             if regret is not None and (key := (float(regret[-1]), found.met, line)) not in drawn:
                 drawn.add(key)
-                ax.plot(rounds, regret, color=appearance["color"], ls=line, lw=1.4)
+                looks = appearance | {"linestyle": line, "linewidth": 1.4}
+                ax.plot(rounds, regret, **_sparse(appearance), **looks)
     for met, line in sorted({(met, line) for _, met, line in drawn}, reverse=True):
         name = "bound of the theorem" if line == ":" else "bound of the theorem at its own c"
         name += "" if met else ",\nwhose conditions are not met"

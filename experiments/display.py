@@ -1,10 +1,10 @@
 """What is shown on a terminal: a table that fits, progress with the time that is left."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,8 +15,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
-from experiments.cells import Cell
+from experiments.cells import Cell, by_panel, labels_of
 from experiments.runner import Progress as Tell
 from experiments.summary import NAMES, Row
 
@@ -37,10 +38,11 @@ def _gap(row: Row) -> str:
     return f"{row['regret_gap']:+.1f} [{row['regret_gap_low']:+.1f}, {row['regret_gap_high']:+.1f}]"
 
 
-def table(rows: Sequence[Row], width: int = 80) -> Table:
+def table(rows: Sequence[Row], width: int = 80, cells: Sequence[Cell] = ()) -> Table:
     """Regret and what it cost, a cell a row; columns of names that do not differ are left out.
 
-    Where a terminal is too narrow, what is of least interest goes first: it is in summary.csv.
+    Where a terminal is too narrow, what is of least interest goes first: it is in summary.csv. Then, where the cells of
+    the rows are given, one column with what tells them apart takes the place of names and settings.
     """
     named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
     named = named or ["environment", "sampler"]
@@ -53,14 +55,46 @@ def table(rows: Sequence[Row], width: int = 80) -> Table:
     columns = {name.rpartition(".")[2]: [_setting(row[name]) for row in rows] for name in (*named, *extra)}
     columns |= {name: [tell(row) for row in rows] for name, tell in FIGURES.items()}
     for name in EXPENDABLE:
-        if sum(max(map(len, [head, *cells])) + GUTTER for head, cells in columns.items()) > width:
+        if _width(columns) > width:
             del columns[name]
-    made = _plain("gap: paired difference to exact, 95% interval; acc: acceptance; s: seconds of computing")
+    if _width(columns) > width and cells:
+        columns = {TOLD: _told(cells)} | {name: columns[name] for name in columns if name in FIGURES}
+    made = _plain("; ".join(text for name, text in EXPLAINED.items() if name in columns))
+    room = width - _width({name: texts for name, texts in columns.items() if name != TOLD}) - EDGES
     for name in columns:
-        made.add_column(name, justify="right" if name in FIGURES else "left", no_wrap=True)
-    for cells in zip(*columns.values(), strict=True):
-        made.add_row(*cells)
+        wide = _fit([[TOLD, *columns[TOLD]]], room)[0] if name == TOLD else None
+        made.add_column(
+            name, justify="right" if name in FIGURES else "left", no_wrap=name != TOLD, width=wide
+        )
+    for texts in zip(*columns.values(), strict=True):
+        made.add_row(*texts)
     return made
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    return sum(max(map(len, [head, *texts])) + GUTTER for head, texts in columns.items())
+
+
+def _told(cells: Sequence[Cell]) -> list[str]:
+    """What tells cells apart, in words."""
+    labels, panels = labels_of(cells), by_panel(cells)
+    of = {cell.id: panel for panel, members in panels.items() for cell in members}
+    return [f"{of[cell.id]} {labels[cell.id]}" if len(panels) > 1 else labels[cell.id] for cell in cells]
+
+
+def longest_word(texts: Iterable[str]) -> int:
+    """The least width of a column in which no word is broken."""
+    return max(len(word) for text in texts for word in (text.split() or [""]))
+
+
+def _fit(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns of text that share a room: no word broken, the rest to whoever lacks most."""
+    widths, needs = [longest_word(texts) for texts in columns], [max(map(len, texts)) for texts in columns]
+    for _ in range(room - sum(widths)):
+        lacking = [need / width if need > width else 0 for need, width in zip(needs, widths, strict=True)]
+        if any(lacking):
+            widths[lacking.index(max(lacking))] += 1
+    return widths
 
 
 def _regret(row: Row) -> str:
@@ -81,26 +115,45 @@ FIGURES: dict[str, Callable[[Row], str]] = {
     "s": _shown("seconds", 1),
 }
 EXPENDABLE = ("acc", "s", "grads")
-GUTTER = 3  # between columns
+EXPLAINED = {
+    "gap to exact": "gap: paired difference to exact, 95% interval",
+    "acc": "acc: acceptance",
+    "grads": "grads: gradients a round",
+    "s": "s: seconds of computing",
+}
+TOLD = "cell"  # the column with all that tells cells apart
+GUTTER, EDGES = 3, 2  # between columns, and at both sides of all
 
 
 def _plain(caption: str) -> Table:
     """Without lines between columns: the default study fits a terminal of 80 columns."""
-    return Table(caption=caption, box=box.SIMPLE_HEAD, pad_edge=False, caption_justify="left")
+    return Table(caption=caption or None, box=box.SIMPLE_HEAD, pad_edge=False, caption_justify="left")
 
 
-def standings(rows: Sequence[Row]) -> Table:
-    """Algorithms at textbook and tuned settings."""
-    made = _plain("tuned on another seed; growth: log2 of the regret at the end over that at half time")
-    for name in ("environment", "algorithm", "level", "setting"):
-        made.add_column(name, no_wrap=name != "setting")
-    for name in ("regret", "growth"):
-        made.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        regret = f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}"
-        told = [row[name] for name in ("environment", "algorithm", "level", "setting")]
-        made.add_row(*told, regret, _number(row["growth"]))
-    return made
+def standings(rows: Sequence[Row], width: int = 80) -> Group:
+    """Algorithms at textbook and tuned settings, environment by environment."""
+    told = {name: [str(row[name]) for row in rows] for name in ("algorithm", "level", "setting")}
+    told["regret"] = [
+        f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}" for row in rows
+    ]
+    told["growth"] = [_number(row["growth"]) for row in rows]
+    wrapped = {name: [name, *told[name]] for name in ("algorithm", "setting")}
+    room = width - _width({name: texts for name, texts in told.items() if name not in wrapped})
+    wide = _fit(list(wrapped.values()), room - EDGES - GUTTER * len(wrapped))
+    widths = dict(zip(wrapped, wide, strict=True))
+    shown: list[RenderableType] = []
+    for environment in dict.fromkeys(str(row["environment"]) for row in rows):
+        made = _plain("")
+        for name in told:
+            side: JustifyMethod = "right" if name in ("regret", "growth") else "left"
+            made.add_column(name, justify=side, no_wrap=name not in wrapped, width=widths.get(name))
+        for row, line in zip(rows, zip(*told.values(), strict=True), strict=True):
+            if row["environment"] == environment:
+                made.add_row(*line)
+        shown += [Text(environment, style="bold"), made]
+    return Group(
+        *shown, Text("tuned on another seed; growth: log2 of regret at the end over that at half time")
+    )
 
 
 @contextmanager

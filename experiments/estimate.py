@@ -14,13 +14,13 @@ from experiments.config import Study
 from experiments.store import Folder
 from experiments.words import counted
 
-# Seconds on two cores of an ordinary machine, from the default study.
-COMPILING = 6.0  # a program
+# Seconds on two cores of an ordinary machine, from the minutes that the studies took.
+COMPILING = 8.0  # a program
 PROBING = 12.0  # a program that looks into rounds
 PROBE = 0.03  # a round of a run that is looked into
-ROUND = 1.0e-5  # a decision with 160 numbers in its action set, apart from gradients
+ROUND = 1.5e-6  # a decision with 160 numbers in its action set, apart from gradients
 GRADIENT = 5.0e-7  # of such a round's posterior
-WRITING = 0.5  # a cell's files and its share of figures
+WRITING = 0.1  # a cell's files and its share of figures
 LISTED = 8  # cells of an environment, by name
 USUAL = 160.0  # numbers in an action set: 32 arms, 5 dimensions
 SPENDERS = ("steps", "leapfrogs", "integration_steps", "particles")  # gradients multiply along these settings
@@ -57,7 +57,7 @@ def _program(cell: Cell) -> Any:
 def _playing(cell: Cell) -> float:
     shape, sampler = cell.environment.shape, getattr(cell.agent, "sampler", None)
     spent = math.prod(int(getattr(sampler, name, 1)) for name in SPENDERS) if sampler is not None else 0
-    size = max(1.0, shape.arms * shape.dim / USUAL)
+    size = max(1.0, shape.arms * shape.dim / USUAL) ** 0.5  # many arms are looked at together
     return cell.rounds * cell.runs * size * (ROUND + GRADIENT * spent)
 
 

@@ -19,16 +19,16 @@ BESIDE = ("condition", "quality")  # shown as well
 STIFFENING = "posterior.alpha"  # the setting along which condition numbers are the point
 SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
-SHOWN = (
-    "sweep",
-    "regret",
-    "exponents",
-    "quality",
-    "condition",
-)  # the first of these that a study has is its picture
+SHOWN = {
+    "sweep": "final regret along a setting",
+    "regret": "regret against rounds",
+    "exponents": "how regret scales",
+    "quality": "diagnostics against the regret gap to exact draws",
+    "condition": "final regret against the condition number",
+}  # the first of these that a study has is its picture
 
 
-def entry(stored: Stored, pictures: Sequence[str], minutes: float) -> str:
+def entry(stored: Stored, pictures: Mapping[str, str], minutes: float) -> str:
     """A study as the gallery shows it: question, command, time, finding (by the rules of today), figures."""
     reading = read_numbers(str(stored.config["study"]), stored.cells, stored.data(), stored.layout)
     study, title, question = (stored.config[key] for key in ("study", "title", "question"))
@@ -41,7 +41,7 @@ def entry(stored: Stored, pictures: Sequence[str], minutes: float) -> str:
         f"### `{study}`: {title}\n{question}\n\n"
         f"    fgtsva run study={study}    # {_told(minutes)}, {counted(len(stored.cells), 'cell')}\n\n"
         f"{'\n\n'.join(filter(None, found))}\n\n"
-        + "".join(f"![{title}]({picture})\n\n" for picture in pictures)
+        + "".join(f"![{title}: {SHOWN[name]}]({picture})\n\n" for name, picture in pictures.items())
     )
 
 
@@ -115,7 +115,7 @@ def take_in(folder: Path) -> None:
     for name, picture in pictures.items():
         shutil.copyfile(drawn[name], HERE / picture)
     page = HERE / "README.md"
-    text = entry(stored, list(pictures.values()), minutes_of(folder))
+    text = entry(stored, pictures, minutes_of(folder))
     page.write_text(place(page.read_text(), study, text))
 
 

@@ -38,9 +38,8 @@ def check_keys(
             if group in GROUPS and setting:
                 settings = sorted(k.partition(".")[2] for k in known if k.startswith(group + "."))
                 listed = ", ".join(settings) or "none"
-                raise InputError(
-                    f"unknown key {key!r}{nearest(setting, settings)}; valid after {group}.: {listed}"
-                )
+                hint = nearest(setting, settings).replace("mean '", f"mean '{group}.")
+                raise InputError(f"unknown key {key!r}{hint}; valid after {group}.: {listed}")
             raise InputError(f"unknown key {key!r}{nearest(key, known)}; valid: {', '.join(sorted(known))}")
 
 

@@ -6,9 +6,12 @@ from rich.table import Table
 
 from experiments.cells import GROUPS
 from experiments.config import read_study, study_names
+from experiments.display import longest_word
 from samplers import card
 from samplers.settings import InputError, documentation, nearest
 
+CARD = ("family", "exactness", "gradients per draw", "needs")  # what a sampler's card says
+WIDE = 100  # columns of a terminal that has room for all of it
 PLURALS = {f"{group}s": group for group in GROUPS} | {"studies": "study"}
 
 
@@ -26,7 +29,7 @@ def show(console: Console, what: str | None) -> None:
             f"unknown group {what!r}{nearest(what, [*PLURALS, *PLURALS.values()])}; valid: {valid}"
         )
     if group == "sampler":
-        console.print(_cards())
+        console.print(_cards(console.width))
     console.print(_studies() if group == "study" else _members(group))
 
 
@@ -43,13 +46,17 @@ def _studies() -> Table:
     return made
 
 
-def _cards() -> Table:
+def _cards(width: int) -> Table:
+    """What every sampler says of itself; without its family where a terminal is narrow."""
+    cards = {name: card(cls) for name, cls in GROUPS["sampler"]}
     made = Table(pad_edge=False, show_lines=True)
     made.add_column("sampler", no_wrap=True)
-    for title in ("family", "exactness", "gradients per draw", "needs"):
-        made.add_column(title, overflow="fold")
-    for name, cls in GROUPS["sampler"]:
-        made.add_row(name, *map(escape, card(cls)))
+    shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]
+    for index in shown:
+        told = [CARD[index], *(said[index] for said in cards.values())]
+        made.add_column(CARD[index], min_width=longest_word(told))
+    for name, said in cards.items():
+        made.add_row(name, *(escape(said[index]) for index in shown))
     return made
 
 

@@ -1,6 +1,6 @@
 """Figures of a study over cells: regret against a setting, and diagnostics against the regret gap."""
 
-from collections import Counter
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,18 +9,29 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.cells import Cell, by_panel, varied
 from experiments.relation import Pair, condition, median_of
 from experiments.statistics import mean_interval
 from experiments.store import values
-from experiments.style import MARKERS, legend_below, look, marked, plain_numbers, variants
+from experiments.style import (
+    MARKERS,
+    handles_below,
+    legend_below,
+    look,
+    marked,
+    plain_axis,
+    plain_numbers,
+    variants,
+)
 from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
 CROWDED = 20  # characters of all numbers below an axis: more are slanted
 FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, where it is drawn
+DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be told apart
+LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger
 LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
 SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
 
@@ -43,10 +54,9 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
             lines.setdefault(name or str(cell.flat.get("sampler", cell.flat["agent"])), []).append(cell)
         looks = _appearances(lines)
         for name, line in lines.items():
-            appearance = looks[name]
-            _line(axes[0][column], line, data, key, name, appearance)
+            _line(axes[0][column], line, data, key, name, looks[name])
             if measured:
-                _quality_line(axes[1][column], line, data, key, appearance)
+                _quality_line(axes[1][column], line, data, key, DOTS | looks[name])
         axes[0][column].set(title=title, ylabel="final regret", yscale="log")
         plain_numbers(axes[0][column])
         if measured:
@@ -61,11 +71,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
 def _appearances(lines: Mapping[str, Sequence[Cell]]) -> dict[str, dict[str, Any]]:
     """Lines of one sampler differ in dashes and markers."""
     owners = {name: str(line[0].flat.get("sampler", line[0].flat["agent"])) for name, line in lines.items()}
-    looks, seen = variants(owners), Counter[str]()
-    for name, owner in owners.items():
-        looks[name]["marker"] = MARKERS[seen[owner] % len(MARKERS)]
-        seen[owner] += 1
-    return looks
+    return variants(owners)
 
 
 def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure | None:
@@ -97,7 +103,9 @@ def _points(
     mean = np.array([one.value for one in found])
     error = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
     order = np.argsort(at)
-    ax.errorbar(np.asarray(at)[order], mean[order], error[:, order], ms=4, capsize=2, **appearance)
+    ax.errorbar(
+        np.asarray(at)[order], mean[order], error[:, order], ms=4, capsize=2, elinewidth=1, **appearance
+    )
 
 
 def _told(cell: Cell, key: str) -> str:
@@ -118,12 +126,19 @@ def _line(
     appearance: dict[str, Any],
 ) -> None:
     if any(key not in cell.flat for cell in line):
-        level = {key: value for key, value in appearance.items() if key != "marker"}
-        ax.axhline(float(final_regret(data[line[0].id]).mean()), label=name, **level)
+        _level(ax, float(final_regret(data[line[0].id]).mean()), label=name, **appearance)
         return
     at = np.array([float(cell.flat[key]) for cell in line])
-    _points(ax, at.tolist(), line, data, label=name, **appearance)
+    _points(ax, at.tolist(), line, data, label=name, **DOTS | appearance)
     scale(ax, at)
+
+
+def _level(ax: Axes, level: float, **appearance: Any) -> None:
+    """A line from side to side; its markers, where it has any, are not where those of another are."""
+    first = 3 * MARKERS.index(appearance.get("marker", MARKERS[0]))
+    across = np.linspace(0, 1, 49)
+    at: Any = {"transform": ax.get_yaxis_transform(), "markevery": (2 + first % 6, 6), "ms": 4}
+    ax.plot(across, np.full(across.size, level), **at, **appearance)
 
 
 def _quality_line(
@@ -185,18 +200,29 @@ def against_gap(found: Sequence[Pair]) -> Figure:
             ax.axvline(floor, **FLOOR)
         ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
         if reach > 20:
-            ax.set_yscale("symlog", linthresh=2)
+            ax.set_yscale("symlog", linthresh=LINEAR)
             ax.set_ylim(bottom=1.5 * min(-1.0, *(gap.low for gap in gaps)), top=1.5 * reach)
+            ax.set_ylabel(f"regret gap to exact\n(linear up to {LINEAR:g}, logarithmic beyond)")
+            ax.yaxis.set_major_locator(FixedLocator(_both_ways(1.5 * reach)))
         if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")
-            ax.xaxis.set_minor_formatter(NullFormatter())
+            plain_axis(ax.xaxis, decades=2.5)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for ax in axes[1::2]:
+        ax.set_ylabel("")
     handles = [Line2D([], [], marker="o", ls="", label=name, **marked(name, names)) for name in names]
     handles += [
         Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
         for i, name in enumerate(environments)
     ]
     handles += [Line2D([], [], label="floor of TV", **FLOOR)] if np.isfinite(floor) else []
-    figure.legend(handles=handles, loc="outside lower center", ncols=7, fontsize=9)
+    handles_below(figure, {str(handle.get_label()): handle for handle in handles})
     return figure
+
+
+def _both_ways(reach: float) -> list[float]:
+    """Numbers for an axis that is logarithmic on both sides of zero; over few decades also between powers of ten."""
+    powers = [10.0**power for power in range(math.ceil(math.log10(reach)) + 1)]
+    steps = [step * power for power in powers for step in ((1, 2, 5) if reach < 1000 else (1,))]
+    return [0.0, *steps, *(-step for step in steps)]

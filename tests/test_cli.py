@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from omegaconf import OmegaConf
+from typer import rich_utils
 
 from experiments import cli, completion, runner
 from experiments.config import resolve
@@ -185,7 +187,8 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior=fgts"], ["fgts_va", "ts"]),
         (["agent=tompson"], ["thompson"]),
         (["study=figure0"], ["default"]),
-        (["sampler.stpes=3"], ["did you mean 'steps'"]),
+        (["sampler.stpes=3"], ["did you mean 'sampler.steps'"]),
+        (["posterior.cc=1"], ["did you mean 'posterior.c'"]),
         (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
         (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
         (["output="], ["path"]),
@@ -403,3 +406,12 @@ def test_every_help_shows_an_example(fgtsva, command):
     code, out, _ = fgtsva(*command, "--help")
     assert code == 0
     assert "Example: fgtsva" in out
+
+
+@pytest.mark.parametrize(("command", "argument"), [("run", "KEY=VALUE"), ("bench", "PART")])
+def test_help_is_legible_at_80_columns(fgtsva, monkeypatch, command, argument):
+    monkeypatch.setattr(rich_utils, "MAX_WIDTH", 80)
+    _, out, _ = fgtsva(command, "--help")
+    assert f"fgtsva {command} [OPTIONS] [{argument}]...\n" in re.sub(" +\n", "\n", out)
+    for sentence in re.findall("^ *(Exit code .*?) *$", out, re.MULTILINE):
+        assert sentence.endswith(".")  # a line each, none broken

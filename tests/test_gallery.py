@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+from stored_study import store
+
 from experiments import gallery
 from experiments.config import study_names
-from experiments.gallery import BEGIN, END, place, shown, standings
+from experiments.gallery import BEGIN, END, SHOWN, entry, place, shown, standings
+from experiments.report.stored import read
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
 
@@ -42,6 +45,13 @@ def test_every_picture_of_the_page_is_there():
     assert names
     for name in names:
         assert (Path(gallery.__file__).parent / name).is_file()
+
+
+def test_every_picture_says_what_it_shows(tmp_path):
+    stored = read(store(tmp_path / "study"))
+    pictures = {name: f"gallery/mine_{name}.png" for name in SHOWN}
+    told = [line for line in entry(stored, pictures, 1.0).splitlines() if line.startswith("![")]
+    assert len({line.partition("](")[0] for line in told}) == len(SHOWN)
 
 
 def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():

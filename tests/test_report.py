@@ -20,7 +20,9 @@ from stored_study import PROBES, seal, store, store_tables
 
 from experiments import cli
 from experiments.report import rounds, write
+from experiments.report.against import association_table
 from experiments.report.reading import answer
+from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&\""
@@ -160,6 +162,16 @@ def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
 def test_the_command_of_an_older_run_is_not_known(tmp_path):
     folder = store(tmp_path / "study", diagnosed=False, drawn=True, command=None)
     assert 'class="asked"' not in write(folder).read_text()
+
+
+def test_diagnostics_without_an_association_are_left_out():
+    nothing = [{"diagnostic": metric, "environment": "", "scope": "across cells"} for metric in METRICS]
+    assert association_table(nothing) is None
+    assert association_table([]) is None
+    across = {"diagnostic": "tv", "environment": "", "scope": "across cells", "spearman": 0.5}
+    within = {"diagnostic": "rhat", "environment": "sparse", "scope": "mala", "spearman": 0.5}
+    told = str(association_table([*nothing[1:], across, within]))
+    assert told.count("<tr>") == 1 + 2
 
 
 def test_a_rebuilt_report_is_the_same_to_the_byte(report):

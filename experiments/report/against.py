@@ -33,8 +33,9 @@ def cost_table(rows: Sequence[Row]) -> Markup | None:
 
 
 def association_table(rows: Sequence[Row]) -> Markup | None:
-    """Rank correlations of every diagnostic with the regret gap; None where nothing was diagnosed."""
-    if not rows:
+    """Rank correlations of every diagnostic with the regret gap; None where no diagnostic has one."""
+    known = [row for metric in METRICS if _is_known(row := _associated(metric, rows))]
+    if not known:
         return None
     columns = [
         Column("diagnostic", of("diagnostic")),
@@ -50,7 +51,11 @@ def association_table(rows: Sequence[Row]) -> Markup | None:
         "the gap around the probe round, ranked within that round, runs resampled; in how many cells the interval is "
         "above or below 0. Of a handful of samplers or runs such an interval is too short. All: association.csv."
     )
-    return table(caption, columns, [_associated(metric, rows) for metric in METRICS])
+    return table(caption, columns, known)
+
+
+def _is_known(row: Row) -> bool:
+    return row["across"] is not None or row["cells"] > 0
 
 
 def _associated(metric: str, rows: Sequence[Row]) -> Row:
