@@ -36,6 +36,8 @@ def entry(stored: Stored, pictures: Mapping[str, str], minutes: float) -> str:
         "\n\n".join(reading[:FIRST]),
         verdicts(stored.verdicts),
         standings(stored.table("standings")),
+        folded("Every sentence that follows", reading[FIRST:]),
+        folded("The numbers behind the verdicts", evidence(stored.verdicts)),
     ]
     return (
         f"### `{study}`: {title}\n{question}\n\n"
@@ -52,6 +54,21 @@ def _told(minutes: float) -> str:
 def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     """Every claim with what was found of it."""
     return "\n".join(f"- {row['claim']}: **{row['verdict']}**" for row in rows)
+
+
+def evidence(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was measured for each claim, with its interval."""
+    return [
+        "\n".join([f"{row['claim']}. {row['measured']}\n", *(f"- {one}" for one in row["evidence"])])
+        for row in rows
+    ]
+
+
+def folded(title: str, paragraphs: Sequence[str]) -> str:
+    """What a reader may unfold; nothing if there is nothing."""
+    if not paragraphs:
+        return ""
+    return f"<details><summary>{title}</summary>\n\n{'\n\n'.join(paragraphs)}\n\n</details>"
 
 
 def standings(rows: Sequence[Row]) -> str:

@@ -6,7 +6,7 @@ from stored_study import store
 
 from experiments import gallery
 from experiments.config import study_names
-from experiments.gallery import BEGIN, END, SHOWN, entry, place, shown, standings
+from experiments.gallery import BEGIN, END, SHOWN, entry, evidence, folded, place, shown, standings
 from experiments.report.stored import read
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
@@ -67,3 +67,11 @@ def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
     assert "| theirs | 0.50 / 0.50 | 1234.5 / 1234.5 | 0.50 / - | 1234.5 / - |" in table
     assert standings([*rows, rows[0]]) == ""
     assert standings([]) == ""
+
+
+def test_what_a_reader_may_unfold_has_the_numbers():
+    assert folded("More", []) == ""
+    assert folded("More", ["one.", "two."]).splitlines()[2::2] == ["one.", "two.", "</details>"]
+    row = {"claim": "A beats B", "measured": "Ratios.", "evidence": ["tuned: 1.3 [1.1, 1.5], holds"]}
+    (told,) = evidence([row])
+    assert told == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"
