@@ -58,8 +58,7 @@ exact, again = (
 
 # %% Four samplers on it
 # Each starts where the last round ended; the trace is its chain, of which the agent would use one position. From one
-# start a chain sees the modes that it can walk to: that the points of a panel are fewer modes than the exact draws are
-# is the start's doing as much as the sampler's.
+# start a chain sees the modes that it can walk to: a mode without points is the start's doing as much as the sampler's.
 start = agent.sampler.init(jax.random.key(3), lambda _: state.sampler.position).position
 points = {"exact": exact[:SHOWN]}
 for name, sampler in walkers.items():
