@@ -432,7 +432,7 @@ def run(*words, monkeypatch, capsys):
         ("figure1", ["environment=sparse", "bounds=true", *FEW], ["regret"]),
         pytest.param(
             "figure2",
-            ["environment=sparse", "posterior.c=0,0.01", "bounds=true"],
+            ["environment=sparse", "posterior.c=0,0.1", "bounds=true"],
             ["regret", "sweep"],
             marks=pytest.mark.slow,
         ),
