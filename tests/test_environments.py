@@ -72,8 +72,8 @@ def test_theta_is_uniform_on_the_unit_sphere(name):
 @pytest.mark.parametrize("environment", HYPERCUBES, ids=lambda e: type(e).__name__)
 def test_the_arms_are_the_32_vertices_of_the_unit_norm_hypercube_in_every_round(environment):
     expected = np.array(list(itertools.product([-1, 1], repeat=5))) / np.sqrt(5)
-    instance, seen, _ = rounds(environment)
-    arms = np.asarray(instance.actions)
+    _, seen, _ = rounds(environment)
+    arms = np.asarray(seen.actions[0])
     assert environment.shape == (32, 5, True, True)
     assert arms.shape == (32, 5)
     np.testing.assert_allclose(np.unique(arms, axis=0), expected)
@@ -165,6 +165,9 @@ def test_the_subgaussian_convention_changes_the_noise_and_nothing_else():
     for plain, halved in [(Sparse(), Sparse(subgaussian=True)), (Dense(), Dense(subgaussian=True))]:
         for ours, theirs in zip(rounds(plain), rounds(halved), strict=True):
             for field in ours._fields:
+                if getattr(ours, field) is None:
+                    assert getattr(theirs, field) is None
+                    continue
                 factor = 0.5 if field == "noise" else 1.0
                 np.testing.assert_array_equal(factor * getattr(ours, field), getattr(theirs, field))
 

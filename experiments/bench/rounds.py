@@ -47,11 +47,7 @@ class Blocks(LinearEnvironment):
         """Constant."""
         return ConstantNoise(self.scale)
 
-    def fixed(self, key: Array) -> None:
-        """None: every round brings its own."""
-        return
-
-    def fresh(self, key: Array) -> Array:
+    def actions(self, key: Array) -> Array:
         """A normal context in every arm's own block."""
         return jnp.kron(jnp.eye(self.arms), jax.random.normal(key, (self.context,)))
 

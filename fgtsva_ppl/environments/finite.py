@@ -48,12 +48,8 @@ class FiniteClass(LinearEnvironment):
         """Draws the true member."""
         functions = jnp.asarray(table(self.members, self.arms, self.table_seed))
         truth = jax.random.randint(key, (), 0, self.members)
-        return Instance(functions[truth], self.fixed(key))
+        return Instance(functions[truth], None)
 
-    def fixed(self, key: Array) -> Array:
+    def actions(self, key: Array) -> Array:
         """One-hot."""
         return jnp.eye(self.arms)
-
-    def fresh(self, key: Array) -> Array:
-        """Not called: the set is fixed."""
-        raise NotImplementedError

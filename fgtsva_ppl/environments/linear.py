@@ -19,7 +19,7 @@ class Instance(NamedTuple):
     """One run's truth."""
 
     theta: Array
-    actions: Array | None  # None where every round brings its own
+    actions: Array | None  # drawn for this run; None where no run has any of its own
 
 
 def unit_vectors(key: Array, shape: tuple[int, ...]) -> Array:
@@ -46,23 +46,23 @@ class LinearEnvironment(ABC):
     def noise(self) -> SteadyNoise:
         """The model of sigma_t."""
 
-    @abstractmethod
-    def fixed(self, key: Array) -> Array | None:
-        """The action set of a run, or None where every round brings its own."""
+    def own_actions(self, key: Array) -> Array | None:
+        """An action set drawn for one run, kept for all its rounds; None where there is no such thing."""
+        return None
 
     @abstractmethod
-    def fresh(self, key: Array) -> Array:
-        """The action set of a round."""
+    def actions(self, key: Array) -> Array:
+        """The action set of a round in a run without one of its own. One set for all runs is multiplied at once."""
 
     def start(self, key: Array) -> Instance:
         """Draws theta*."""
         truth, actions = jax.random.split(key)
-        return Instance(unit_vectors(truth, (self.dim,)), self.fixed(actions))
+        return Instance(unit_vectors(truth, (self.dim,)), self.own_actions(actions))
 
     def round(self, key: Array, instance: Instance) -> tuple[Round, Outcome]:
         """Draws actions, sigma_t and the noise. The noise is drawn whatever sigma_t is."""
         actions_key, sigma_key, noise_key = jax.random.split(key, 3)
-        actions = self.fresh(actions_key) if instance.actions is None else instance.actions
+        actions = self.actions(actions_key) if instance.actions is None else instance.actions
         sigma = self.noise.sigma(sigma_key)
         deviation = sigma / 2 if self.subgaussian else sigma
         outcome = Outcome(actions @ instance.theta, deviation * jax.random.normal(noise_key))
@@ -101,16 +101,15 @@ class Hypercube(LinearEnvironment):
             raise InputError(f"arms={self.arms} must be at most 2^dim = {2**self.dim}")
         return Shape(self.arms or 2**self.dim, self.dim, fixed_actions=True, linear=True)
 
-    def fixed(self, key: Array) -> Array:
-        """All vertices in a fixed order, or distinct ones drawn for the run."""
-        vertices = jnp.asarray(hypercube(self.dim))
+    def own_actions(self, key: Array) -> Array | None:
+        """Distinct vertices, where not all of them are arms."""
         if not self.arms:
-            return vertices
-        return vertices[jax.random.permutation(key, 2**self.dim)[: self.arms]]
+            return None
+        return self.actions(key)[jax.random.permutation(key, 2**self.dim)[: self.arms]]
 
-    def fresh(self, key: Array) -> Array:
-        """Not called: the set is fixed."""
-        raise InputError("a hypercube's action set is fixed")
+    def actions(self, key: Array) -> Array:
+        """All vertices, in a fixed order."""
+        return jnp.asarray(hypercube(self.dim))
 
 
 @settings
@@ -193,10 +192,6 @@ class Contextual(LinearEnvironment):
         """Bernoulli variance."""
         return SparseNoise(self.p, self.scale)
 
-    def fixed(self, key: Array) -> None:
-        """None: every round brings its own."""
-        return
-
-    def fresh(self, key: Array) -> Array:
+    def actions(self, key: Array) -> Array:
         """Uniform on the sphere."""
         return unit_vectors(key, (self.arms, self.dim))
