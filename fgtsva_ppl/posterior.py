@@ -22,6 +22,7 @@ from fgtsva_ppl.protocols import Round, Shape
 from fgtsva_ppl.rewards.finite import FiniteProgram
 from fgtsva_ppl.rewards.program import AnyReward, Latent, LinearFunction, Program, RewardFunction
 from fgtsva_ppl.variance import noisy_curvature, noisy_loss
+from samplers.largest import first_largest
 from samplers.settings import InputError
 from samplers.target import Gaussian, Target
 
@@ -266,12 +267,6 @@ class Posterior(ABC):
             return program.positions(jax.random.uniform(where))[member]
 
         return draw
-
-
-def first_largest(values: Array) -> Array:
-    """jnp.argmax of a vector of numbers, by two reductions that a CPU vectorizes where it does not that one."""
-    last = values.size - 1
-    return jnp.min(jnp.where(values == jnp.max(values), jnp.arange(last + 1, dtype=jnp.int32), last))
 
 
 def differentiated(

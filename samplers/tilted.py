@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from samplers.largest import first_largest
 from samplers.target import Gaussian
 
 BLOCK = 32  # proposals drawn at a time
@@ -115,16 +116,15 @@ def _proposer(law: Tilted, block: int) -> tuple[Callable[[Array], tuple[Array, A
         normal_key, choice_key = jax.random.split(key)
         noise = jax.random.normal(normal_key, (block, dim))
         uniform = jax.random.uniform(choice_key, (block,))
-        arm = jnp.minimum(
-            jnp.searchsorted(shares, uniform * shares[-1], "right", method="compare_all"), shares.size - 1
-        )
+        below = (
+            shares[:, None] <= uniform * shares[-1]
+        )  # proposals last: they are what a CPU does side by side
+        arm = jnp.minimum(jnp.sum(below, axis=0, dtype=jnp.int32), shares.size - 1)
         z = jnp.where(use_mixture, noise + law.lam * law.arms[arm], jnp.sqrt(1 + env.inflation) * noise)
-        values = law.offset + z @ law.arms.T
+        values = law.offset[:, None] + law.arms @ z.T
         squared = jnp.sum(z**2, axis=-1) / 2
-        log_keep = (
-            law.lam * jnp.max(values, axis=-1) - squared * env.inflation / (1 + env.inflation) - ceiling
-        )
-        keep = jnp.where(use_mixture, jnp.argmax(values, axis=-1) == arm, jnp.log(uniform) < log_keep)
+        log_keep = law.lam * jnp.max(values, axis=0) - squared * env.inflation / (1 + env.inflation) - ceiling
+        keep = jnp.where(use_mixture, first_largest(values) == arm, jnp.log(uniform) < log_keep)
         return z, keep
 
     return propose, jnp.isfinite(env.mixture)

@@ -20,6 +20,7 @@ from fgtsva_ppl.environments.linear import hypercube
 from fgtsva_ppl.rewards import latent
 from samplers import Gaussian
 from samplers import tilted as oracle
+from samplers.largest import first_largest
 
 DIM = 5
 DRAWS = 8000
@@ -340,3 +341,10 @@ def test_the_oracle_of_a_posterior_draws_from_its_log_density():
     assert_mean(moments(positions - centre), mean, error)
     resampled = draws[rng.choice(len(draws), 4000, p=weights)]
     assert_same_frequencies(chosen(positions, log.next.actions), chosen(resampled, log.next.actions))
+
+
+@pytest.mark.parametrize("levels", [1, 3, 10**6])
+def test_of_several_best_arms_the_first_counts(levels):
+    values = jax.random.randint(jax.random.key(levels), (7, 200), 0, levels) / 3
+    np.testing.assert_array_equal(first_largest(values), np.argmax(values, axis=0))
+    assert first_largest(values[:, 0]) == np.argmax(values[:, 0])

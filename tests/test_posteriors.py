@@ -11,7 +11,6 @@ from worlds import ROUNDS, WORLDS, PlainLinear, played, remembered
 
 from fgtsva_ppl import FGTSA, FGTSB, FGTSVA, TS, InputError, Linear
 from fgtsva_ppl.history import Rows, Sums, empty, grown
-from fgtsva_ppl.posterior import first_largest
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import latent
 
@@ -140,12 +139,6 @@ def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
     np.testing.assert_allclose(gradient[:, 0], jax.vmap(jax.grad(plain))(where), rtol=1e-11, atol=1e-12)
     ours, theirs = (jax.hessian(function)(where[0]) for function in (target.logdensity, plain))
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("levels", [1, 3, 10**6])
-def test_the_first_of_several_best_arms_pulls(levels):
-    values = jax.random.randint(jax.random.key(levels), (200, 7), 0, levels) / 3
-    np.testing.assert_array_equal(jax.vmap(first_largest)(values), np.argmax(values, axis=1))
 
 
 def test_past_action_sets_are_kept_where_they_are_needed_only(case):
