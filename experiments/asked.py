@@ -4,10 +4,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.cells import GROUPS, Cell, by_panel, labels_of, varied
+from experiments.cells import GROUPS, REFERENCE, Cell, by_panel, labels_of, varied
 
 COMPARED = {"agent": "agents", "posterior": "posteriors", "sampler": "samplers", "reward": "rewards"}
-REFERENCE = "exact"
 NAMED = 3  # environments in a title; more are counted
 
 type Grid = Mapping[str, Sequence[Any]]

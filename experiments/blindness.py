@@ -11,10 +11,10 @@ from experiments.relation import median_of, pairs, wrong_actions
 from experiments.statistics import Interval
 from experiments.store import values
 from experiments.words import counted
-from fgtsva_ppl.diagnostics import Effort
+from fgtsva_ppl.diagnostics import Sizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
-LEAST_ESS = 100 * Effort().chains
+LEAST_ESS = 100 * Sizes().chains
 
 
 class Sign(NamedTuple):

@@ -1,7 +1,7 @@
 """The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`, `fgtsva bench`.
 
-Exit codes: 0 done; 1 some cell failed, or the disk is full; 2 the command asks for what does not exist or cannot be;
-130 interrupted.
+Exit codes: 0 done; 1 a cell failed or its sampler diverged, or the disk is full; 2 the command asks for what does not
+exist or cannot be; 130 interrupted.
 """
 
 import sys
@@ -32,8 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Approximate Thompson sampling: samplers swapped in the config, measured against exact draws.\n\n"
     "Example: fgtsva run sampler=exact,sgld,mala environment=sparse\n\n"
-    "Exit codes: 0 done, 1 a cell failed or the disk is full, 2 the command asks for what does not exist or cannot be, "
-    "130 interrupted.",
+    "Exit codes: 0 done, 1 a cell failed or its sampler diverged, or the disk is full, 2 the command asks for what "
+    "does not exist or cannot be, 130 interrupted.",
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
@@ -184,7 +184,7 @@ def list_(
         typer.Argument(help="samplers, environments, posteriors, ...", autocompletion=completion.groups),
     ] = None,
 ) -> None:
-    """Show what there is: samplers, environments, rewards, posteriors, agents, studies.
+    """Show what there is: samplers, environments, noises, rewards, posteriors, agents, studies.
 
     Example: fgtsva list samplers
     """

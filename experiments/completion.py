@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import typer
 
-PLAIN = ("rounds", "runs", "seed", "every", "output", "processes", "devices", "launcher", "bounds")
-
 
 def words(ctx: typer.Context, incomplete: str) -> list[str]:
     """For `fgtsva run`."""
@@ -15,6 +13,7 @@ def words(ctx: typer.Context, incomplete: str) -> list[str]:
 def offered(args: Sequence[str], incomplete: str) -> list[str]:
     """What may come after some words. Bash splits a word at equals signs, other shells do not."""
     from experiments.cells import GROUPS
+    from experiments.config import DIAGNOSTICS, NUMBERS, OPTIONS
     from experiments.listing import names
     from samplers.settings import documentation
 
@@ -32,7 +31,7 @@ def offered(args: Sequence[str], incomplete: str) -> list[str]:
             for _, cls in members
             for name in documentation(cls)
         }
-        whole = [*(f"{group}=" for group in (*GROUPS, "study", *PLAIN)), *sorted(settings)]
+        whole = [*(f"{group}=" for group in (*GROUPS, *NUMBERS, *OPTIONS, *DIAGNOSTICS)), *sorted(settings)]
         return [word for word in whole if word.startswith(incomplete)]
     if key not in (*GROUPS, "study"):
         return []

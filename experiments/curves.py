@@ -170,6 +170,6 @@ def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
                 looks = appearance | {"linestyle": line, "linewidth": 1.4}
                 ax.plot(rounds, regret, **_sparse(appearance), **looks)
     for met, line in sorted({(met, line) for _, met, line in drawn}, reverse=True):
-        name = "bound of the theorem" if line == ":" else "bound of the theorem at its own c"
+        name = "bound of the proof, at this c" if line == ":" else "bound of the theorem, at its own c"
         name += "" if met else ",\nwhose conditions are not met"
         ax.plot([], [], color="grey", ls=line, lw=1.4, label=name)

@@ -78,10 +78,12 @@ def show(console: Console, study: Study, found: Estimate, folder: Folder) -> Non
     console.print(made)
     labels = labels_of(study.cells)
     for panel, cells in by_panel(study.cells).items():
-        for cell in cells[:LISTED]:
+        # The last one is shown rather than counted.
+        shown = len(cells) if len(cells) == LISTED + 1 else LISTED
+        for cell in cells[:shown]:
             console.print(f"  {panel}: {labels[cell.id]}", soft_wrap=True, markup=False, highlight=False)
-        if len(cells) > LISTED:
-            console.print(f"  {panel}: and {len(cells) - LISTED} more")
+        if len(cells) > shown:
+            console.print(f"  {panel}: and {len(cells) - shown} more")
     rest = f", {found.stored} of them stored already" if found.stored else ""
     console.print(
         f"{counted(found.cells, 'cell')}{rest}; {counted(found.programs, 'program')} to compile, "

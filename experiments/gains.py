@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.cells import Cell
+from experiments.cells import REFERENCE, Cell
 from experiments.relation import wrong_actions
 from experiments.statistics import mean_and_median, mean_interval, paired_difference
-from experiments.summary import REFERENCE, final_regret
+from experiments.summary import final_regret
 from experiments.words import counted
 
 type Who = tuple[str, int]  # a sampler and its number of steps

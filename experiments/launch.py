@@ -22,8 +22,8 @@ from experiments.measure import Groups, diagnose
 from experiments.runner import SLICES, Job
 from experiments.store import DTYPES, rounds_tree, snapshots, states_tree, values
 from fgtsva_ppl import Simulation, configure, simulate
-from fgtsva_ppl.runtime import Seconds
 from fgtsva_ppl.simulate import Snapshot, state_structure
+from fgtsva_ppl.stopwatch import Seconds
 from samplers.settings import InputError
 
 RETRIES = (

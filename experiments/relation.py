@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.cells import GROUPS, Cell, varied
+from experiments.cells import GROUPS, REFERENCE, Cell, varied
 from experiments.statistics import Interval, mean_interval, paired_difference, paired_ratio, spearman
 from experiments.store import values
-from experiments.summary import REFERENCE, Row, final_regret
+from experiments.summary import Row, final_regret
 from fgtsva_ppl.diagnostics import METRICS
 from samplers import card
 

@@ -25,8 +25,8 @@ from experiments.errors import DamagedError, StoreError
 from experiments.locks import Locks
 from experiments.netcdf import packed, unpacked
 from fgtsva_ppl import Simulation, __version__
-from fgtsva_ppl.runtime import Seconds
 from fgtsva_ppl.simulate import Halfway, Snapshot
+from fgtsva_ppl.stopwatch import Seconds
 from samplers.settings import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml

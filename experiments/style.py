@@ -15,6 +15,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from experiments.cells import REFERENCE
 from fgtsva_ppl import SAMPLERS
 
 # Okabe and Ito's palette without black and yellow, then Tol's muted colours for what comes after.
@@ -23,7 +24,6 @@ COLOURS = (
     "#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE", "#661100", "#6699CC",
 )  # fmt: skip
 FIRST = ("sgld", "psgld", "mala", "hmc", "nuts")  # seen together most often: the colours furthest apart
-ORACLE = "exact"
 MARKERS = "osD^vP*Xhp<>8dH"
 DASHES = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # of settings; dashes alone are the oracle's
 
@@ -76,12 +76,12 @@ def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     An algorithm that is called after its sampler, `FGTS-VA (SGLD)`, looks as that does.
     """
     name = _sampler_of(name)
-    if name == ORACLE:
-        return {"color": "black", "linestyle": "--"}
+    if name == REFERENCE:
+        return {"color": "black", "linestyle": "--", "zorder": 2.5}  # above the others, which are at 2
     if name in ALGORITHMS:
         colour, line = ALGORITHMS[name]
         return {"color": colour, "linestyle": line}
-    names = [*FIRST, *(known for known in SAMPLERS.names() if known not in (ORACLE, *FIRST))]
+    names = [*FIRST, *(known for known in SAMPLERS.names() if known not in (REFERENCE, *FIRST))]
     index = names.index(name) if name in names else others.index(name) if name in others else 0
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}
 
@@ -101,7 +101,7 @@ def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The looks of algorithms, each as everywhere; the first two stand out."""
     return {
         name: look(name, _unknown(names))
-        | {"linewidth": 2.6 if index < 2 or _sampler_of(name) == ORACLE else 1.5}
+        | {"linewidth": 2.6 if index < 2 or _sampler_of(name) == REFERENCE else 1.5}
         for index, name in enumerate(names)
     }
 
@@ -131,7 +131,7 @@ def variants(owners: Mapping[str, str], several: bool = True) -> dict[str, dict[
     made = {}
     for label, name in owners.items():
         own = looks[name]
-        if name != ORACLE and shared[own["color"]] == 1:
+        if name != REFERENCE and shared[own["color"]] == 1:
             own = own | {"linestyle": "-"}
         if rest[label] in kinds and len(kinds) > 1:
             index = kinds.index(rest[label])
@@ -139,7 +139,7 @@ def variants(owners: Mapping[str, str], several: bool = True) -> dict[str, dict[
             if own["linestyle"] == "-":
                 own = own | {"linestyle": dashes[index % len(dashes)]}
             alike = [other for other, owner in owners.items() if owner == name]
-            if name != ORACLE and (len(who) == 1 or len(alike) > FEW):
+            if name != REFERENCE and (len(who) == 1 or len(alike) > FEW):
                 own = own | {"color": _shades(own["color"] if len(who) > 1 else None, alike)[label]}
         made[label] = own
     return made

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from experiments.cells import Cell, varied
+from experiments.cells import REFERENCE, Cell, varied
 from experiments.faults import DONE, Status
 from experiments.statistics import paired_difference, standard_error
 from experiments.store import values
 
 NAMES = ("environment", "agent", "posterior", "sampler")
-REFERENCE = "exact"
 LOCKED = 3.0  # a run whose regret is this many times the oracle's mean counts as locked in
 QUALITY = (
     "tv",

@@ -29,7 +29,8 @@ from experiments.summary import final_regret
 from fgtsva_ppl.diagnostics import METRICS
 
 CROWDED = 20  # characters of all numbers below an axis: more are slanted
-FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, where it is drawn
+FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, along a setting
+FROM_FLOOR = 0.8  # width of the line from there to a cell's total variation
 DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be told apart
 LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger
 LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
@@ -61,8 +62,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
         plain_numbers(axes[0][column])
         if measured:
             axes[1][column].set(ylabel="action TV to exact (median)")
-            if np.isfinite(floor := _floor([data[cell.id] for cell in members])):
-                axes[1][column].axhline(floor, label="floor of TV", **FLOOR)
+            _floor_line(axes[1][column], members, data, key)
         axes[-1][column].set(xlabel=key)
     legend_below(figure, axes)
     return figure
@@ -153,10 +153,22 @@ def _quality_line(
         scale(ax, at)
 
 
-def _floor(found: Sequence[xr.DataTree]) -> float:
-    """What total variation comes out where laws are equal, median over cells."""
-    known = [tree.children["diagnostics"] for tree in found if "diagnostics" in tree.children]
-    return median_of(np.array([median_of(values(one, "tv_floor")) for one in known]))
+def _floor_line(ax: Axes, cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key: str) -> None:
+    """What total variation comes out where laws are equal, at each value of the setting: the median over samplers."""
+    floors: dict[float, list[float]] = {}
+    for cell in cells:
+        if key in cell.flat and np.isfinite(floor := floor_of(data[cell.id])):
+            floors.setdefault(float(cell.flat[key]), []).append(floor)
+    at = sorted(floors)
+    if at:
+        ax.plot(at, [np.median(floors[x]) for x in at], label="floor of TV", **FLOOR)
+
+
+def floor_of(data: xr.DataTree) -> float:
+    """What total variation comes out for a cell whose laws are equal, median over probes; NaN where not measured."""
+    if "diagnostics" not in data.children:
+        return math.nan
+    return median_of(values(data.children["diagnostics"], "tv_floor"))
 
 
 def scale(ax: Axes, at: np.ndarray) -> None:
@@ -174,19 +186,20 @@ def scale(ax: Axes, at: np.ndarray) -> None:
 def against_gap(found: Sequence[Pair]) -> Figure:
     """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
 
+    Total variation has a floor, which is not the same for all cells: a thin line leads from it to the point.
     A diagnostic that is infinite (R-hat of chains that stand still) is drawn as an arrow at the right edge.
     """
     figure = Figure(figsize=(9.0, 7.6))
     axes = figure.subplots(2, 2).ravel()
     environments = list(dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found))
     names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
-    gaps, floor = [mean_interval(pair.gaps) for pair in found], _floor([pair.data for pair in found])
+    gaps, floors = [mean_interval(pair.gaps) for pair in found], [floor_of(pair.data) for pair in found]
     reach = max(max(abs(gap.low), abs(gap.high)) for gap in gaps)
     for ax, metric in zip(axes, SHOWN, strict=True):
         medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
         finite = medians[np.isfinite(medians)]
         edge = float(finite.max()) * 1.3 if finite.size else 1.0
-        for pair, gap, x in zip(found, gaps, medians, strict=True):
+        for pair, gap, x, floor in zip(found, gaps, medians, floors, strict=True):
             name = str(pair.cell.flat["sampler"])
             marker = (
                 MARKERS[environments.index(str(pair.cell.flat["environment"]))] if np.isfinite(x) else ">"
@@ -195,9 +208,9 @@ def against_gap(found: Sequence[Pair]) -> Figure:
             at = edge if np.isposinf(x) else x
             shown = marked(name, names)
             ax.errorbar(at, gap.value, error, marker=marker, ms=6, capsize=2, lw=1, **shown)
+            if metric == "tv" and np.isfinite(floor):
+                ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
         ax.axhline(0, color="black", ls="--", lw=1)
-        if metric == "tv" and np.isfinite(floor):
-            ax.axvline(floor, **FLOOR)
         ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
         if reach > 20:
             ax.set_yscale("symlog", linthresh=LINEAR)
@@ -216,7 +229,11 @@ def against_gap(found: Sequence[Pair]) -> Figure:
         Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
         for i, name in enumerate(environments)
     ]
-    handles += [Line2D([], [], label="floor of TV", **FLOOR)] if np.isfinite(floor) else []
+    handles += (
+        [Line2D([], [], label="from its floor of TV", lw=FROM_FLOOR, color="grey")]
+        if np.any(np.isfinite(floors))
+        else []
+    )
     handles_below(figure, {str(handle.get_label()): handle for handle in handles})
     return figure
 

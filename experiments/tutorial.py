@@ -44,7 +44,7 @@ for t in range(3):
     reward = outcome.means[arm] + outcome.noise
     regret = jnp.max(outcome.means) - outcome.means[arm]
     print(f"round {t + 1}: sigma {seen.sigma:.0f}, arm {arm}, reward {reward:+.2f}, regret {regret:.2f}")
-    before = agent.target(state, seen)
+    last_target = agent.target(state, seen)
     state = update(state, seen, arm, reward)
 
 # %% The posterior of the next round: log-density and exact draws
@@ -59,7 +59,7 @@ exact, again = (
 # %% Four samplers on it
 # Each starts where the last round ended; the trace is its chain, of which the agent would use one position. From one
 # start a chain sees the modes that it can walk to: a mode without points is the start's doing as much as the sampler's.
-start = agent.sampler.init(jax.random.key(3), lambda _: state.sampler.position).position
+start = state.sampler.position
 points = {"exact": exact[:SHOWN]}
 for name, sampler in walkers.items():
     begin = sampler.init(jax.random.key(3), lambda _: start)
@@ -106,7 +106,7 @@ with style():
 # budget: with twenty times the steps all come down to the floor.
 best = jax.jit(jax.vmap(lambda position: agent.best(position, seen)))
 arms = world.shape.arms
-starts = agent.sampler.trace(jax.random.key(7), before, state.sampler, DRAWS).position
+starts = agent.sampler.trace(jax.random.key(7), last_target, state.sampler, DRAWS).position
 
 
 def share_of(positions: jax.Array | np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """What has been seen, in the form in which the posterior needs it.
 
-Linear rewards: sums, whose size does not depend on t. Any other reward: rows in a buffer of fixed capacity, where
-an empty row has weight zero. Either way the weighted squared loss sum_s eta_s (r_s - f(x_s, a_s))^2 comes out.
+Linear rewards: sums, whose size does not depend on t. Any other reward: rows in a buffer that doubles, where an
+empty row has weight zero. Either way the weighted squared loss sum_s eta_s (r_s - f(x_s, a_s))^2 comes out.
 """
 
 import dataclasses
@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.rewards.program import LinearFunction, RewardFunction
+
+SMALLEST_CAPACITY = 64  # rounds that a buffer first has room for
 
 
 class Sums(NamedTuple):

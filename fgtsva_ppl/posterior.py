@@ -1,7 +1,8 @@
 """The posteriors of (feel-good) Thompson sampling, written once as a NumPyro program over a reward program.
 
-log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + bonus(f), with no 1/2 in the loss: a datum adds
-2 eta_s to the precision. With eta_s = 1/sigma_s^2 that is a posterior at half the Bayes temperature, as in the paper.
+log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + bonus(f) (eq:posterior), with no 1/2 in the loss: a
+datum adds 2 eta_s to the precision. With eta_s = 1/sigma_s^2 that is a posterior at half the Bayes temperature, as in
+the paper.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ from fgtsva_ppl.rewards.program import AnyReward, Latent, LinearFunction, Progra
 from fgtsva_ppl.variance import noisy_curvature, noisy_loss
 from samplers.largest import first_largest
 from samplers.settings import InputError
-from samplers.target import Gaussian, Target
+from samplers.target import Gaussian, Target, differentiated
 
 MAXIMA = ("hard", "logsumexp", "softplus")
 # What is known of sigma_t. Under the last three it is never revealed, and a datum is kept with weight 1.
@@ -147,7 +148,7 @@ class Posterior(ABC):
         return top if self.cap is None else jnp.minimum(top, self.cap)
 
     def bonus(self, function: RewardFunction, history: History, seen: Round) -> Array:
-        """The feel-good term."""
+        """The feel-good term: lambda_t max_a f(x_t, a) of eq:posterior; over all past rounds in eq:posterior_FGTS_A."""
         lam = self.optimism(history.variance, self.believed(history, seen))
         if history.past is not None:
             sets = history.past.actions
@@ -249,7 +250,7 @@ class Posterior(ABC):
         """The Gauss-Newton curvature of the loss of some data."""
         if model.noisy:
             return noisy_curvature(model, data, history.rounds, position, self.floor)
-        return curvature(model, data, position)
+        return gauss_newton(model, data, position)
 
     def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
         """Exact draws from a finite class: the posterior is a softmax over its members."""
@@ -269,21 +270,8 @@ class Posterior(ABC):
         return draw
 
 
-def differentiated(
-    function: Callable[[Array], Array], gradient: Callable[[Array], Array]
-) -> Callable[[Array], Array]:
-    """The same function, with a formula for its gradient: whoever asks for that alone is spared the function."""
-    known = jax.custom_jvp(function)
-
-    @known.defjvp
-    def along(at: tuple[Array], direction: tuple[Array]) -> tuple[Array, Array]:
-        return function(*at), gradient(*at) @ direction[0]
-
-    return known
-
-
-def curvature(model: Latent, data: Sums | Rows, position: Array) -> Array:
-    """Gauss-Newton: 2 sum eta grad f grad f', forward, so that it is linear in rows."""
+def gauss_newton(model: Latent, data: Sums | Rows, position: Array) -> Array:
+    """2 sum eta grad f grad f', forward, so that it is linear in rows."""
     features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
     jacobian: Array = jax.jacfwd(lambda x: model.function(x)(features))(position)
     weighted = data.gram @ jacobian if isinstance(data, Sums) else data.weights[:, None] * jacobian

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.history import History
+from fgtsva_ppl.horizon import known
 from fgtsva_ppl.posterior import BY_CONTEXT, ESTIMATED, MAXIMA, REVEALED, SIGMAS, Posterior
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards.modelled import Modelled
 from fgtsva_ppl.rewards.program import AnyReward
 from samplers.registry import Registry
-from samplers.settings import InputError, choice, number, settings
+from samplers.settings import choice, number, settings
 
 
 def _maximum() -> str:
@@ -77,7 +78,7 @@ class FGTSA(Posterior):
 
     def optimism(self, variance: Array, sigma: Array) -> Array:
         """The same for every round."""
-        return jnp.full_like(sigma, _known(self.lam, "lam"))
+        return jnp.full_like(sigma, known(self.lam, "lam"))
 
 
 @settings
@@ -101,7 +102,7 @@ class FGTSB(Posterior):
 
     def optimism(self, variance: Array, sigma: Array) -> Array:
         """The same in every round."""
-        return jnp.full_like(sigma, _known(self.lam, "lam"))
+        return jnp.full_like(sigma, known(self.lam, "lam"))
 
 
 @settings
@@ -136,18 +137,18 @@ class FGTSVA(Posterior):
     @property
     def floor(self) -> Array | float:
         """alpha."""
-        return _known(self.alpha, "alpha")
+        return known(self.alpha, "alpha")
 
     def variance(self, sigma: Array) -> Array:
-        """sbar_t^2 = max(sigma_t, alpha)^2."""
+        """sbar_t^2 = max(sigma_t, alpha)^2 (eq:parameters)."""
         return jnp.maximum(sigma, self.floor) ** 2
 
     def weight(self, sigma: Array) -> Array:
-        """eta_t = 1 / sbar_t^2; where sigma_t is never revealed, weights come later."""
+        """eta_t = 1 / sbar_t^2 (eq:parameters); where sigma_t is never revealed, weights come later."""
         return jnp.ones_like(sigma) if self.never_revealed else 1 / self.variance(sigma)
 
     def optimism(self, variance: Array, sigma: Array) -> Array:
-        """lambda_t = c sqrt(Lambda_t) / sbar_t^2, the current round in Lambda_t."""
+        """lambda_t = c sqrt(Lambda_t) / sbar_t^2, the current round in Lambda_t (eq:parameters)."""
         own = self.variance(sigma)
         return self.c * jnp.sqrt(variance + own) / own
 
@@ -167,12 +168,6 @@ class FGTSVA(Posterior):
     def reward(self, reward: AnyReward) -> AnyReward:
         """With sites for the noise, where it is modelled."""
         return Modelled(reward, self.sigma == BY_CONTEXT) if self.models_variance else reward
-
-
-def _known(value: float | None, name: str) -> float:
-    if value is None:
-        raise InputError(f"{name} depends on the horizon: call for_horizon(rounds) first, or set it")
-    return value
 
 
 POSTERIORS: Registry[Posterior] = Registry("posterior", "fgtsva.posteriors")

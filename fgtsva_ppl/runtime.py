@@ -2,10 +2,7 @@
 
 import contextlib
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import jax
 
@@ -37,34 +34,3 @@ def configure(precision: str = "float64", devices: int | None = None) -> None:
 def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Seconds(NamedTuple):
-    """How long something took."""
-
-    computing: float
-    compiling: float  # and tracing
-
-
-class Stopwatch:
-    """Tells the time that compiled functions took to be traced and compiled from the time of everything else."""
-
-    def __init__(self, before: Seconds = Seconds(0.0, 0.0)) -> None:  # noqa: B008 - it cannot change
-        self._begin = time.perf_counter() - sum(before)
-        self._compiling = before.compiling
-
-    def watch(self, program: Any) -> Callable[..., Any]:
-        """The same compiled function, timed where it compiles: such a call returns before it computes."""
-
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            known, clock = program._cache_size(), time.perf_counter()
-            result = program(*args, **kwargs)
-            if program._cache_size() > known:
-                self._compiling += time.perf_counter() - clock
-            return result
-
-        return watched
-
-    def times(self) -> Seconds:
-        """Seconds of computing and of compiling so far."""
-        return Seconds(time.perf_counter() - self._begin - self._compiling, self._compiling)

@@ -1,7 +1,8 @@
 """The loop: rounds in a scan, runs side by side in blocks of fixed width, blocks spread over the devices.
 
-A run's result depends on its seed and number alone: the width of a block never changes, so that the same program
-computes a run whether it is alone, among a hundred, or on another device.
+A run's result depends on its seed and number alone: the width of a block never changes, and a run has the same place in
+its block always (compiled code may round the last place otherwise than the first), so that the same instructions
+compute a run whether it is alone, among a hundred, or on another device.
 """
 
 import math
@@ -17,6 +18,7 @@ from jax import Array
 from jax.experimental import multihost_utils
 from jax.sharding import Mesh, PartitionSpec
 
+from fgtsva_ppl.history import SMALLEST_CAPACITY
 from fgtsva_ppl.protocols import (
     Agent,
     Answerable,
@@ -28,14 +30,12 @@ from fgtsva_ppl.protocols import (
     Round,
     Timed,
 )
-from fgtsva_ppl.runtime import Seconds, Stopwatch
+from fgtsva_ppl.stopwatch import Seconds, Stopwatch
 from samplers.settings import InputError
 
 LANES = 25  # runs that are computed side by side
 CHUNKS = 16  # pieces into which the rounds are cut at least, for progress and growth of histories
 LONGEST = 2000  # rounds of a piece: what an interruption may cost of a long run
-
-SMALLEST_CAPACITY = 64
 
 ENVIRONMENT, NOISE, AGENT = range(3)  # streams of a run's randomness
 
@@ -136,7 +136,9 @@ def simulate(
     agent = agent.for_horizon(rounds)
     mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
     lanes = 1 if agent.scalar else LANES
-    keys = run_keys(seed, first_run + np.arange(_padded(runs, lanes * mesh.size)))
+    lead = first_run % lanes  # runs that fill the places before the first one's
+    asked = slice(lead, lead + runs)
+    keys = run_keys(seed, first_run - lead + np.arange(_padded(lead + runs, lanes * mesh.size)))
     length = _piece(rounds, every)
     wanted = [
         [probe for probe in sorted(set(probes)) if begin < probe <= min(begin + length, rounds)]
@@ -175,13 +177,13 @@ def simulate(
         kind = jax.tree.structure(record)
         if inside:
             kept = jax.tree.map(_gathered, kept)
-        snapshots += [Snapshot(probe, _slot(kept, i, runs)) for i, probe in enumerate(inside)]
+        snapshots += [Snapshot(probe, _slot(kept, i, asked)) for i, probe in enumerate(inside)]
         if progress is not None:
             progress(min(begin + length, rounds))
         if checkpoint is not None and begin + length < rounds:
             reached = _Reached(begin + length, carry, pieces, snapshots, clock)
             checkpoint.save(reached.halfway)
-    whole: Any = jax.tree.unflatten(kind, [x[:runs, : rounds // every] for x in _joined(pieces)])
+    whole: Any = jax.tree.unflatten(kind, [x[asked, : rounds // every] for x in _joined(pieces)])
     effort = whole.effort
     return Simulation(
         whole.regret,
@@ -190,7 +192,7 @@ def simulate(
         effort.diverged,
         effort.gradients,
         effort.restored,
-        _gathered(impossible)[:runs],
+        _gathered(impossible)[asked],
         clock.times(),
         tuple(snapshots),
     )
@@ -364,8 +366,8 @@ def _stream(key: Array, stream: int, t: Array | int) -> Array:
     return jax.random.fold_in(jax.random.fold_in(key, stream), t + 1)
 
 
-def _slot(kept: Any, index: int, runs: int) -> Any:
-    return jax.tree.map(lambda x: x[:runs, index], kept)
+def _slot(kept: Any, index: int, runs: slice) -> Any:
+    return jax.tree.map(lambda x: x[runs, index], kept)
 
 
 def check(environment: Environment, agent: Agent, rounds: int) -> None:

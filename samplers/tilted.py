@@ -116,9 +116,8 @@ def _proposer(law: Tilted, block: int) -> tuple[Callable[[Array], tuple[Array, A
         normal_key, choice_key = jax.random.split(key)
         noise = jax.random.normal(normal_key, (block, dim))
         uniform = jax.random.uniform(choice_key, (block,))
-        below = (
-            shares[:, None] <= uniform * shares[-1]
-        )  # proposals last: they are what a CPU does side by side
+        # Proposals are the last axis: they are what a CPU does side by side.
+        below = shares[:, None] <= uniform * shares[-1]
         arm = jnp.minimum(jnp.sum(below, axis=0, dtype=jnp.int32), shares.size - 1)
         z = jnp.where(use_mixture, noise + law.lam * law.arms[arm], jnp.sqrt(1 + env.inflation) * noise)
         values = law.offset[:, None] + law.arms @ z.T

@@ -149,10 +149,10 @@ def _powered(bare: Frame, position: Array) -> Frame:
 
 def _largest(matrix: Array) -> Array:
     """The largest eigenvalue of a positive definite matrix."""
-    return squared(matrix) if matrix.shape[-1] <= SMALL else jnp.linalg.eigvalsh(matrix)[-1]
+    return largest_by_squaring(matrix) if matrix.shape[-1] <= SMALL else jnp.linalg.eigvalsh(matrix)[-1]
 
 
-def squared(matrix: Array) -> Array:
+def largest_by_squaring(matrix: Array) -> Array:
     """The same by squaring: with n = 2^SQUARINGS it is tr(A^(n+1)) / tr(A^n).
 
     That is a mean of the eigenvalues with their n-th powers for weights: never above the largest, and below it by at

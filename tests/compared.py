@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 
 from experiments.config import resolve
-from fgtsva_ppl.runtime import Seconds
 from fgtsva_ppl.simulate import Simulation
+from fgtsva_ppl.stopwatch import Seconds
 
 RUNS, ROUNDS = 40, 64
 

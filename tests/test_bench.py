@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from montecarlo import assert_mean, standard_error
+from montecarlo import SEED, assert_mean, standard_error
 
 from experiments import bench, cli
 from experiments.bench import native, paper, plain
@@ -58,16 +58,33 @@ def test_the_compiled_loop_gives_the_same_numbers_again():
     assert np.unique(first).size > 1
 
 
-@pytest.mark.parametrize("pull", [0.0, 0.5, 3.0, 30.0])
-def test_the_promise_is_a_bound(pull):
-    """Against the target's mass by plain Monte Carlo: acceptance of an envelope is mass / its own mass."""
+@pytest.mark.parametrize("pull", [0.0, 0.5, 3.0])
+def test_the_promise_is_mass_over_mass(pull):
+    """The target's mass by plain Monte Carlo, which gets to where it is while the tilt is not too strong."""
     law = _law(8)._replace(lam=jnp.asarray(pull))
-    z = jax.random.normal(jax.random.key(0), (4000, law.mean.size))
-    mass = np.log(np.mean(np.exp(law.lam * jnp.max(law.offset + z @ law.arms.T, axis=-1))))
-    env = oracle.envelopes(law)
-    assert 0 < float(promise(law)) <= 1 + 1e-9
-    if pull < 10:  # above, no plain draw gets to where the mass is
-        assert np.log(float(promise(law))) <= mass - min(env.mixture, env.inflated) + 0.2
+    z = jax.random.normal(jax.random.key(SEED), (20_000, law.mean.size))
+    weights = np.exp(law.lam * jnp.max(law.offset + z @ law.arms.T, axis=-1))
+    env, found = oracle.envelopes(law), promise(law)
+    envelope = np.exp(min(env.mixture, env.inflated))
+    assert 0 < found.value <= 1 + 1e-9
+    assert_mean(weights / envelope, found.value, found.error + 1e-12)
+
+
+@pytest.mark.parametrize("arms", [1, 6])
+def test_a_single_best_arm_is_promised_all(arms):
+    """Under a strong tilt towards arms far apart the mixture is the target, nearly."""
+    law = _law(arms)
+    found = promise(law._replace(lam=jnp.asarray(200.0)))
+    np.testing.assert_allclose(found.value, 1, atol=1e-3)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dim", [1, 2, 5, 12])
+def test_the_compiled_loop_measures_its_step_by_the_largest_eigenvalue(dim):
+    rows = np.array(jax.random.normal(jax.random.key(dim), (3 * dim, dim))) * 10.0 ** np.arange(dim)
+    np.testing.assert_allclose(
+        native.largest(rows.T @ rows), np.linalg.eigvalsh(rows.T @ rows)[-1], rtol=1e-9
+    )
 
 
 def test_the_literatures_workload_has_blocks():
@@ -146,6 +163,11 @@ def test_an_unknown_part_is_one_line():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", bench.PARTS)
 def test_every_part_measures_something(part):
-    for measure in bench.PARTS[part](True):
+    """And meets its aim, where that is a matter of counts: a clock may be disturbed."""
+    measures = bench.PARTS[part](True)
+    assert measures
+    for measure in measures:
         assert measure.part == part
         assert measure.value is None or np.isfinite(measure.value)
+        if measure.unit in ("programs", "errors", "MB") or "working memory" in measure.what:
+            assert measure.met is not False, measure

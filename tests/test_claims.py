@@ -369,8 +369,8 @@ def test_both_bounds_are_drawn_and_told_apart():
     }
     assert {(":", 1176), (":", 797), ("-.", 838)} <= ends
     told = {line.get_label(): line.get_linestyle() for line in axes.lines}
-    assert told["bound of the theorem"] == ":"
-    assert told["bound of the theorem at its own c"] == "-."
+    assert told["bound of the proof, at this c"] == ":"
+    assert told["bound of the theorem, at its own c"] == "-."
 
 
 @pytest.mark.slow
@@ -477,7 +477,7 @@ def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
     run("study=theorem", "rounds=1000", "runs=4", "output=here", monkeypatch=monkeypatch, capsys=capsys)
     text = Path("here/verdicts.md").read_text()
     assert text.count("**Verdict: reproduced.**") == 2  # of p=1 the bounds are above so few rounds
-    assert "bound of the theorem" in Path("here/figures/regret.svg").read_text()
+    assert "bound of the proof" in Path("here/figures/regret.svg").read_text()
 
 
 def test_bounds_is_a_yes_or_a_no():

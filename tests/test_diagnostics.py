@@ -15,7 +15,7 @@ from worlds import quick_jit, rest_is_slow
 from experiments import measure
 from experiments.config import resolve
 from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
-from fgtsva_ppl.diagnostics import Effort, Samples, probe, quality, series
+from fgtsva_ppl.diagnostics import Samples, Sizes, probe, quality, series
 from fgtsva_ppl.diagnostics.accuracy import (
     action_probabilities,
     directions,
@@ -36,7 +36,7 @@ FALSE_ALARM = 1e-5  # of each comparison below, two-sided
 Z = stats.norm.ppf(1 - FALSE_ALARM / 2)
 
 RUNS, ROUNDS = 4, 30
-EFFORT = Effort(replicas=2048, reference=8192)
+SIZES = Sizes(replicas=2048, reference=8192)
 AGAIN = 24  # samples of the same size that say how far one scatters
 WORLD = Sparse()
 
@@ -60,7 +60,7 @@ def measured(**wrong):
     agent = Thompson(posterior=FGTSVA(c=0.0), sampler=Control(**wrong)).for_horizon(ROUNDS)
     played = simulate(WORLD, agent, rounds=ROUNDS, runs=RUNS, probes=[ROUNDS])
     (snapshot,) = played.snapshots
-    found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, effort=EFFORT))
+    found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, sizes=SIZES))
 
     def seen(key):
         instance = WORLD.start(jax.random.fold_in(key, ENVIRONMENT))
@@ -118,7 +118,7 @@ def test_moment_errors_of_a_control_are_the_known_ones(wrong):
         known = np.array(closed_form(law, wrong.get("spread", 1.0), wrong.get("contamination", 0.0)))
         again = [
             textbook(
-                control_draws(rng, law, EFFORT.replicas, **wrong), control_draws(rng, law, EFFORT.reference)
+                control_draws(rng, law, SIZES.replicas, **wrong), control_draws(rng, law, SIZES.reference)
             )
             for _ in range(AGAIN)
         ]
@@ -140,7 +140,7 @@ def test_total_variation_of_a_control_is_the_known_one(wrong):
     """
     found, laws = measured(**wrong)
     rng = np.random.default_rng(SEED)
-    n, m, many = EFFORT.replicas, EFFORT.reference, 100_000
+    n, m, many = SIZES.replicas, SIZES.reference, 100_000
     gaps, scatter = [], []
     for run, law in enumerate(laws):
         q, prior = law.chosen(control_draws(rng, law, many)), np.full(len(law.actions), 1 / len(law.actions))
@@ -165,7 +165,7 @@ def test_total_variation_of_a_control_is_the_known_one(wrong):
 def test_nested_rhat_of_a_control_that_forgets_its_start_has_its_known_law(wrong):
     """For independent draws M B/W has the law F(K - 1, K (M - 1)) in each coordinate; the worst of them is shown."""
     found, laws = measured(**wrong)
-    superchains, each = EFFORT.superchains, EFFORT.replicas // EFFORT.superchains
+    superchains, each = SIZES.superchains, SIZES.replicas // SIZES.superchains
     law = stats.f(superchains - 1, superchains * (each - 1))
     shown = each * (found.metrics["nested_rhat"] ** 2 - 1)
     assert np.all(shown > law.ppf(FALSE_ALARM / 2))
@@ -177,7 +177,7 @@ def test_nested_rhat_of_a_control_that_is_held_back_has_its_known_law():
     """Starts are N(m, 4 S); half of the draws stay there. The log of B/W against its law, all runs together."""
     found, laws = measured(stuck=0.5)
     rng = np.random.default_rng(SEED)
-    superchains, each = EFFORT.superchains, EFFORT.replicas // EFFORT.superchains
+    superchains, each = SIZES.superchains, SIZES.replicas // SIZES.superchains
     scores = []
     for run, law in enumerate(laws):
         again = []
@@ -487,8 +487,8 @@ def test_replicas_have_the_law_of_the_action_that_was_played():
     played = simulate(WORLD, agent, rounds=ROUNDS, runs=RUNS, probes=range(2, ROUNDS + 1))
     gaps = []
     for snapshot in played.snapshots:
-        found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, effort=EFFORT))
-        p, n = found.actions, EFFORT.replicas
+        found = quality(probe(WORLD, agent, snapshot, runs=RUNS, seed=0, sizes=SIZES))
+        p, n = found.actions, SIZES.replicas
         squares = (n * (p**2).sum(axis=1) - 1) / (n - 1)  # without the bias of estimated shares
         gaps += [*(p[np.arange(RUNS), played.action[:, snapshot.round - 1]] - squares)]
     assert_mean(np.array(gaps), 0.0)
@@ -557,7 +557,7 @@ def test_where_there_is_no_oracle_a_gated_reference_serves():
     posterior = FGTSVA(c=0.01, maximum="logsumexp")
     agent = Thompson(posterior=posterior, sampler=MALA()).for_horizon(20)
     played = simulate(Sparse(dim=3), agent, rounds=20, runs=2, probes=[20])
-    samples = probe(Sparse(dim=3), agent, played.snapshots[0], runs=2, seed=0, effort=Effort(replicas=256))
+    samples = probe(Sparse(dim=3), agent, played.snapshots[0], runs=2, seed=0, sizes=Sizes(replicas=256))
     found = quality(samples)
     assert found.refused == ["", ""]
     assert np.all(found.metrics["tv"] < 0.15)

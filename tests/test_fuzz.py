@@ -18,8 +18,8 @@ from experiments import cli, outcome, runner
 from experiments.cells import GROUPS
 from experiments.config import OPTIONS
 from fgtsva_ppl import Simulation
-from fgtsva_ppl.runtime import Seconds
 from fgtsva_ppl.simulate import check
+from fgtsva_ppl.stopwatch import Seconds
 
 TINY = ("study=default", "environment=sparse", "sampler=mala", "rounds=2", "runs=2", "diagnostics.runs=0")
 MEMBERS = {group: [name for name, _ in registry] for group, registry in GROUPS.items()}

@@ -348,3 +348,17 @@ def test_of_several_best_arms_the_first_counts(levels):
     values = jax.random.randint(jax.random.key(levels), (7, 200), 0, levels) / 3
     np.testing.assert_array_equal(first_largest(values), np.argmax(values, axis=0))
     assert first_largest(values[:, 0]) == np.argmax(values[:, 0])
+
+
+@pytest.mark.parametrize("dim", [1, 5])
+def test_the_best_arm_is_found_where_values_are_computed_in_passing(dim):
+    """A compiler that rounded them differently in two places would find no largest one."""
+    arms, points = (jax.random.normal(jax.random.key(n), (n, dim)) for n in (33, 2500))
+
+    def both(x):
+        values = arms @ x
+        return first_largest(values), jnp.argmax(values)
+
+    np.testing.assert_array_equal(*jax.jit(jax.vmap(both))(points))
+    alone = jax.jit(jax.vmap(lambda x: first_largest(arms @ x)))(points)
+    np.testing.assert_array_equal(alone, np.argmax(points @ arms.T, axis=1))

@@ -14,7 +14,7 @@ from worlds import rest_is_slow
 
 from fgtsva_ppl import FGTSB, REWARDS, TS, InputError, Linear, LinearFunction
 from fgtsva_ppl.history import Rows, Sums, empty
-from fgtsva_ppl.posterior import curvature
+from fgtsva_ppl.posterior import gauss_newton
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import latent
 from fgtsva_ppl.rewards.program import _latent
@@ -141,7 +141,7 @@ def test_a_linear_reward_with_another_prior_still_has_sums_and_a_curvature(body)
     position = model.draw(jax.random.key(1))
     function = model.function(position)
     np.testing.assert_allclose(sums.loss(function), rows.loss(function), rtol=1e-12)
-    ours, theirs = (curvature(model, data, position) for data in (sums, rows))
+    ours, theirs = (gauss_newton(model, data, position) for data in (sums, rows))
     np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
     assert np.all(np.linalg.eigvalsh(ours) > 0)
     history = empty(linear=True, keep_actions=False, arms=2, dim=DIM, capacity=1)._replace(data=sums)

@@ -20,7 +20,7 @@ from experiments.measure import _chains
 from fgtsva_ppl import MALA, REWARDS, TS, Contextual, Exact, InputError, Thompson, ThompsonAgent
 from fgtsva_ppl.diagnostics import Samples
 from fgtsva_ppl.history import Rows
-from fgtsva_ppl.posterior import curvature
+from fgtsva_ppl.posterior import gauss_newton
 from fgtsva_ppl.protocols import Round
 from fgtsva_ppl.rewards import GP, MLP, Hierarchical, LinearFunction, Logistic, latent
 from fgtsva_ppl.rewards.program import NoisyFunction
@@ -262,6 +262,6 @@ def test_the_curvature_is_that_of_gauss_and_newton():
     p = 1 / (1 + np.exp(-np.asarray(FEATURES @ position)))
     jacobian = (p * (1 - p))[:, None] * np.asarray(FEATURES)
     expected = 2 * jacobian.T @ np.diag(weights) @ jacobian
-    np.testing.assert_allclose(curvature(model, data, position), expected, rtol=1e-12)
+    np.testing.assert_allclose(gauss_newton(model, data, position), expected, rtol=1e-12)
     hessian = jax.hessian(lambda x: data.loss(model.function(x)))(position)
     assert not np.allclose(hessian, expected, rtol=0.01)

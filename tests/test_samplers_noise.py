@@ -9,7 +9,7 @@ import pytest
 from samplers import PSGLD, SGLD, SamplerState, Target
 from samplers.markov import TOGETHER
 from samplers.noise import normal_rows, threefry
-from samplers.whitening import SMALL, SQUARINGS, frame, squared
+from samplers.whitening import SMALL, SQUARINGS, frame, largest_by_squaring
 
 PRECISION = jnp.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]])
 BOWL = Target(lambda x: -x @ PRECISION @ x / 2 - jnp.sum(jnp.cos(x)), lambda x: PRECISION)
@@ -78,7 +78,7 @@ def test_squaring_finds_the_largest_eigenvalue(dim):
     rng = np.random.default_rng(dim)
     turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
     for spectrum in (np.geomspace(1e-6, 1e6, dim), rng.uniform(1, 2, dim), np.ones(dim)):
-        found = float(squared(jnp.asarray(turn * spectrum @ turn.T)))
+        found = float(largest_by_squaring(jnp.asarray(turn * spectrum @ turn.T)))
         assert found == pytest.approx(spectrum.max(), rel=1e-9)
 
 
@@ -86,5 +86,5 @@ def test_squaring_keeps_its_bound_where_it_is_worst():
     """All other eigenvalues below the largest by a share 1 / n."""
     dim, powers = 5, 2.0**SQUARINGS
     spectrum = np.array([1 - 1 / powers] * (dim - 1) + [1.0])
-    short = 1 - float(squared(jnp.diag(jnp.asarray(spectrum))))
+    short = 1 - float(largest_by_squaring(jnp.diag(jnp.asarray(spectrum))))
     assert 0 < short <= (dim - 1) / (np.e * powers)

@@ -17,6 +17,7 @@ from fgtsva_ppl import (
     MALA,
     NUTS,
     PSGLD,
+    SGLD,
     TS,
     Contextual,
     Dense,
@@ -49,6 +50,10 @@ AGENTS = {
     "mala": (Sparse(), Thompson(sampler=MALA())),  # of the paper's size: there the width of a block shows
     "exact": (Dense(dim=3), Thompson(sampler=Exact())),
     "nuts": (Sparse(dim=3), Thompson(sampler=NUTS(steps=1))),
+    "wide": (
+        Sparse(dim=8),
+        Thompson(sampler=SGLD(steps=3)),
+    ),  # one set of 256 arms times 25 positions at once
     "rows": (
         Contextual(dim=3, arms=4),
         Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(steps=3)),
@@ -68,6 +73,8 @@ def many(name):
 def test_a_run_is_the_same_alone_and_among_others(name):
     assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=3), many(name), slice(0, 3))
     assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=1, first_run=41), many(name), slice(41, 42))
+    # every run in another lane than it had
+    assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=25, first_run=24), many(name), slice(24, 49))
 
 
 @pytest.mark.parametrize("device", rest_is_slow([0, 1], [0]))

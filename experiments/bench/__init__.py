@@ -51,7 +51,7 @@ def prepare(folder: Path) -> None:
 def write(path: Path, measures: Sequence[Measure], quick: bool) -> None:
     """Everything that was measured, and on what. Raises InputError where it cannot be written."""
     about = {
-        "machine": {"processor": platform.processor() or platform.machine(), "devices": len(jax.devices())},
+        "machine": {"processor": processor(), "devices": len(jax.devices())},
         "versions": versions(),
         "code": code_version(),
         "quick": quick,
@@ -61,6 +61,16 @@ def write(path: Path, measures: Sequence[Measure], quick: bool) -> None:
         write_atomically(path, (json.dumps(about, indent=1, allow_nan=False) + "\n").encode())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def processor() -> str:
+    """Its model where the system tells, else what kind it is."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(models), platform.processor() or platform.machine())
 
 
 def _finite(value: float | None) -> float | None:

@@ -60,7 +60,7 @@ static double normal(Stream *stream) {
 }
 
 /* The largest eigenvalue of a symmetric matrix, by Jacobi's rotations. */
-static double largest(int d, const double *matrix) {
+double largest(int d, const double *matrix) {
     double a[MOST_DIM * MOST_DIM];
     memcpy(a, matrix, sizeof(double) * d * d);
     for (int sweep = 0; sweep < 50; sweep++) {
@@ -156,10 +156,10 @@ static double played(int d, int arms, const double *actions, int rounds, int ste
     return regret;
 }
 
-/* Final regrets of all runs. */
+/* Final regrets of all runs, on so many cores. */
 void langevin(int d, int arms, const double *actions, int runs, int rounds, int steps, double size, double c, double p,
-              uint64_t seed, double *regrets) {
-#pragma omp parallel for schedule(dynamic)
+              uint64_t seed, int threads, double *regrets) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int run = 0; run < runs; run++)
         regrets[run] = played(d, arms, actions, rounds, steps, size, c, p, opened(seed, run));
 }

@@ -8,6 +8,7 @@ import subprocess
 from functools import lru_cache
 from pathlib import Path
 
+import jax
 import numpy as np
 
 from fgtsva_ppl.runtime import cache_folder
@@ -52,6 +53,14 @@ def gradient(
     return out
 
 
+def largest(matrix: np.ndarray) -> float:
+    """The largest eigenvalue of a symmetric matrix, which the step is measured by."""
+    found = _loaded().largest
+    found.restype = ctypes.c_double
+    value: float = found(ctypes.c_int(len(matrix)), _pointer(matrix))
+    return value
+
+
 def langevin(
     actions: np.ndarray, *, runs: int, rounds: int, steps: int, size: float, c: float, p: float, seed: int
 ) -> np.ndarray:
@@ -67,6 +76,7 @@ def langevin(
         *whole,
         *real,
         ctypes.c_uint64(seed),
+        ctypes.c_int(len(jax.devices())),  # the cores that our own loop has
         _pointer(out),
     )
     return out

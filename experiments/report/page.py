@@ -27,12 +27,13 @@ FIRST = 2  # sentences of a reading that are the answer; the others unfold
 CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
     "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
-    "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; black bars are the theory's.",
-    "sweep": "Along the setting that the study varies; the floor of TV is what it comes out on average for equal laws.",
+    "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; grey bars are the theory's.",
+    "sweep": "Along the setting that the study varies, with 95% intervals; the floor of TV is what it comes out on "
+    "average for equal laws.",
     "condition": "Final regret with its 95% interval against the largest condition number met at a probe round, "
     "median over runs; whoever keeps to one arm makes its own posterior stiffer.",
-    "quality": "Sampler quality against the regret gap to exact draws; the floor of TV is what it comes out on average "
-    "for equal laws.",
+    "quality": "Sampler quality against the regret gap to exact draws; a thin line leads from each "
+    "cell's floor of TV, what it comes out on average for equal laws, to its TV.",
 }
 
 

@@ -19,6 +19,7 @@ from jax import Array
 
 from fgtsva_ppl.agents import disk
 from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
+from fgtsva_ppl.history import SMALLEST_CAPACITY
 from fgtsva_ppl.posterior import AFTERWARDS, REVEALED, Posterior
 from fgtsva_ppl.posteriors import FGTSVA
 from fgtsva_ppl.protocols import Round, Shape
@@ -26,7 +27,6 @@ from fgtsva_ppl.rewards import AnyReward, Linear
 from samplers import MALA, Sampler
 from samplers.settings import InputError
 
-SMALLEST_CAPACITY = 64
 START, ASK, PROBABILITIES = range(3)  # streams of the agent's randomness
 
 

@@ -29,18 +29,6 @@ def need_linear(label: str, shape: Shape) -> None:
         )
 
 
-def known[T](value: T | None, name: str) -> T:
-    """A setting that `for_horizon` fills in."""
-    if value is None:
-        raise InputError(f"{name} depends on the horizon: call for_horizon(rounds) first, or set it")
-    return value
-
-
-def or_else(value: float | None, derived: float) -> float:
-    """A setting, or what it is derived to be."""
-    return derived if value is None else value
-
-
 def lam_field() -> float:
     """The ridge."""
     made: float = number(default=1.0, above=0, doc="ridge lambda of the regression")

@@ -11,12 +11,11 @@ from fgtsva_ppl.agents.base import (
     Learned,
     LinearAgent,
     delta_field,
-    known,
     lam_field,
     norm_field,
-    or_else,
     radius_field,
 )
+from fgtsva_ppl.horizon import known, or_else
 from fgtsva_ppl.protocols import Round, Shape
 from samplers.settings import InputError, choice, number, settings, switch
 

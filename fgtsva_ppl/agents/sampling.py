@@ -10,8 +10,9 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.agents.base import Learned, LinearAgent, delta_field, known, lam_field, or_else
+from fgtsva_ppl.agents.base import Learned, LinearAgent, delta_field, lam_field
 from fgtsva_ppl.agents.oful import WeightedOFUL
+from fgtsva_ppl.horizon import known, or_else
 from fgtsva_ppl.protocols import Round
 from samplers.settings import number, settings
 

@@ -26,7 +26,7 @@ REFERENCE_CHAINS, REFERENCE_DRAWS = 4, 1000  # where there is no oracle
 CLIMB = 20  # steps from a draw of the prior to a mode, to start from
 
 
-class Effort(NamedTuple):
+class Sizes(NamedTuple):
     """How much is drawn for a diagnosis."""
 
     replicas: int = 512  # of the round's own draw, from its own warm start
@@ -60,10 +60,10 @@ def probe(
     *,
     runs: int,
     seed: int,
-    effort: Effort | None = None,
+    sizes: Sizes | None = None,
 ) -> Samples:
     """Draws everything that the diagnostics of a round need, for the first `runs` runs of a simulation."""
-    return probing(environment, agent, snapshot, runs=runs, seed=seed, effort=effort)()
+    return probing(environment, agent, snapshot, runs=runs, seed=seed, sizes=sizes)()
 
 
 def probing(
@@ -73,7 +73,7 @@ def probing(
     *,
     runs: int,
     seed: int,
-    effort: Effort | None = None,
+    sizes: Sizes | None = None,
     devices: Sequence[jax.Device] | None = None,
 ) -> Callable[[], Samples]:
     """Begins to probe; what it returns waits for the end. In between there is time for something else."""
@@ -83,7 +83,7 @@ def probing(
     states = jax.tree.map(lambda x: x[chosen], snapshot.states)
     keys, t = run_keys(seed, chosen), jnp.asarray(snapshot.round - 1)
     seen, means = _revealed(environment, keys, t)
-    given = {"effort": effort or Effort(), "mesh": mesh}
+    given = {"sizes": sizes or Sizes(), "mesh": mesh}
     anyone = replace(agent, sampler=Exact())
     known = _known(anyone, keys, states.history, states.sampler.position, seen, means, t, **given)
     drawn = _probe(agent, keys, states, known.climbs, seen, t, **given)
@@ -162,7 +162,7 @@ def _keys(key: Array, t: Array) -> _Keys:
     return _Keys(as_used, truth, apart, spread, mixing)
 
 
-@partial(jax.jit, static_argnames=("effort", "mesh"))
+@partial(jax.jit, static_argnames=("sizes", "mesh"))
 def _known(
     agent: Thompson,
     keys: Array,
@@ -172,7 +172,7 @@ def _known(
     means: Array,
     t: Array,
     *,
-    effort: Effort,
+    sizes: Sizes,
     mesh: Mesh,
 ) -> Known:
     """One program for all samplers of a posterior."""
@@ -180,14 +180,14 @@ def _known(
     def one(key: Array, history: Any, position: Array, seen: Round, means: Array) -> Known:
         target = agent.target(ThompsonState(history.looked_through(), SamplerState(position)), seen)
         prior, own = agent.model(*seen.actions.shape).draw, _keys(key, t)
-        reference, diverged = _reference(own.truth, target, prior, effort)
+        reference, diverged = _reference(own.truth, target, prior, sizes)
         best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
         climbs: Callable[[Array], Climb] = jax.vmap(lambda key: climb(key, target, prior))
         return Known(
             reference,
             best(reference.reshape(-1, reference.shape[-1])),
             diverged,
-            climbs(_starts(own, effort)),
+            climbs(_starts(own, sizes)),
             _condition(target, position),
             jnp.argmax(means),
             jnp.ones(means.shape),
@@ -196,11 +196,11 @@ def _known(
     return for_each_run(one, keys, histories, positions, seen, means, lanes=1, mesh=mesh)
 
 
-def _starts(own: _Keys, effort: Effort) -> Array:
-    return jax.random.split(own.apart, max(effort.superchains, effort.chains))
+def _starts(own: _Keys, sizes: Sizes) -> Array:
+    return jax.random.split(own.apart, max(sizes.superchains, sizes.chains))
 
 
-@partial(jax.jit, static_argnames=("effort", "mesh"))
+@partial(jax.jit, static_argnames=("sizes", "mesh"))
 def _probe(
     agent: Thompson,
     keys: Array,
@@ -209,15 +209,15 @@ def _probe(
     seen: Round,
     t: Array,
     *,
-    effort: Effort,
+    sizes: Sizes,
     mesh: Mesh,
 ) -> Drawn:
-    one = partial(_one, agent, effort, t)
+    one = partial(_one, agent, sizes, t)
     return for_each_run(one, keys, states, climbs, seen, lanes=1, mesh=mesh)
 
 
 def _one(
-    agent: Thompson, effort: Effort, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
+    agent: Thompson, sizes: Sizes, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
 ) -> Drawn:
     target, own = agent.target(state, seen), _keys(key, t)
     known = agent.target(state._replace(history=state.history.looked_through()), seen)
@@ -231,29 +231,29 @@ def _one(
         return draw._replace(position=jnp.where(sound, draw.position, begin.position))
 
     def trace(key: Array, begin: Any) -> Draw:
-        return agent.sampler.trace(key, target, begin, effort.draws)
+        return agent.sampler.trace(key, target, begin, sizes.draws)
 
     def begin_elsewhere(key: Array, climb: Climb) -> SamplerState:
         return elsewhere(key, agent.sampler, state.sampler, known, prior, climb)
 
     many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
     prior = agent.model(*seen.actions.shape).draw
-    each = effort.replicas // effort.superchains
+    each = sizes.replicas // sizes.superchains
     # from the round's own start and from the spread ones in one go: it is the same program
-    own_keys, own_begin = jax.vmap(begin)(jax.random.split(own.as_used, effort.replicas))
-    starts = jax.vmap(begin_elsewhere)(_starts(own, effort), climbs)
-    spread_keys = jax.random.split(own.spread, each * effort.superchains)
-    repeated = jax.tree.map(lambda x: jnp.repeat(x[: effort.superchains], each, axis=0), starts)
+    own_keys, own_begin = jax.vmap(begin)(jax.random.split(own.as_used, sizes.replicas))
+    starts = jax.vmap(begin_elsewhere)(_starts(own, sizes), climbs)
+    spread_keys = jax.random.split(own.spread, each * sizes.superchains)
+    repeated = jax.tree.map(lambda x: jnp.repeat(x[: sizes.superchains], each, axis=0), starts)
     both_begin = jax.tree.map(_joined, own_begin, repeated)
     both = many(sample)(jnp.concatenate([own_keys, spread_keys]), both_begin)
     replicas, nested = (
         jax.tree.map(lambda x, at=at: x[at], both)
-        for at in (slice(effort.replicas), slice(effort.replicas, None))
+        for at in (slice(sizes.replicas), slice(sizes.replicas, None))
     )
-    first = jax.tree.map(lambda x: x[: effort.chains], starts)
-    chains = many(trace)(jax.random.split(own.mixing, effort.chains), first)
+    first = jax.tree.map(lambda x: x[: sizes.chains], starts)
+    chains = many(trace)(jax.random.split(own.mixing, sizes.chains), first)
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
-    spread = nested.position.reshape(effort.superchains, each, -1)
+    spread = nested.position.reshape(sizes.superchains, each, -1)
     return Drawn(replicas, best(replicas.position), spread, chains)
 
 
@@ -316,13 +316,13 @@ def _one_by_one(function: Any) -> Any:
 
 
 def _reference(
-    key: Array, target: Target, prior: Callable[[Array], Array], effort: Effort
+    key: Array, target: Target, prior: Callable[[Array], Array], sizes: Sizes
 ) -> tuple[Array, Array]:
     """Exact draws, or where there are none long NUTS chains that have to pass a gate."""
     if target.exact_draws is not None:
-        return target.exact_draws(key, effort.reference), jnp.zeros((), int)
+        return target.exact_draws(key, sizes.reference), jnp.zeros((), int)
     if target.exact is not None:
-        return jax.vmap(target.exact)(jax.random.split(key, effort.reference)), jnp.zeros((), int)
+        return jax.vmap(target.exact)(jax.random.split(key, sizes.reference)), jnp.zeros((), int)
     nuts = NUTS()
     thin = 3
 

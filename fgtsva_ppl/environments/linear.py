@@ -52,7 +52,10 @@ class LinearEnvironment(ABC):
 
     @abstractmethod
     def actions(self, key: Array) -> Array:
-        """The action set of a round in a run without one of its own. One set for all runs is multiplied at once."""
+        """The action set of a round in a run without one of its own.
+
+        A set that does not come from the key is one for all runs, and what is done with it is done for all at once.
+        """
 
     def start(self, key: Array) -> Instance:
         """Draws theta*."""
