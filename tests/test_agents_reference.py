@@ -21,7 +21,7 @@ SHAPE = Shape(ARMS, DIM, fixed_actions=False, linear=True)
 
 
 def tape(rounds: int = ROUNDS) -> dict[str, Any]:
-    """Generic arms, so that no two scores tie, half of the rounds without noise, and the agents' keys."""
+    """Generic arms (scores tie where nothing is known yet), half of the rounds without noise, the agents' keys."""
     keys = jax.random.split(jax.random.key(7), 5)
     sigma = jnp.where(jax.random.uniform(keys[2], (rounds,)) < 0.5, 1.0, 0.0)
     return {

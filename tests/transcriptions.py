@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 
+def best(values: np.ndarray) -> int:
+    """The first of those that are highest but for rounding: unit vectors under a multiple of the identity, say."""
+    return int(np.flatnonzero(values >= values.max() - 1e-9 * np.abs(values).max())[0])
+
+
 @dataclass
 class Datum:
     action: np.ndarray
@@ -42,7 +47,7 @@ class OFUL:
         V, theta = regression(self.data, self.lam, d)
         log_det = np.log(np.linalg.det(V)) - d * np.log(self.lam)
         beta = self.R * np.sqrt(log_det + 2 * np.log(1 / self.delta)) + np.sqrt(self.lam) * self.S
-        return int(np.argmax(arms @ theta + self.radius * beta * norms(arms, V)))
+        return best(arms @ theta + self.radius * beta * norms(arms, V))
 
     def update(self, arms: np.ndarray, sigma: float, arm: int, reward: float) -> None:
         self.data.append(Datum(arms[arm], reward, 1.0))
@@ -55,7 +60,7 @@ class LinTS(OFUL):
         V, theta = regression(self.data, self.lam, d)
         t = len(self.data) + 1
         v = self.radius * self.R * np.sqrt(9 * d * np.log(t / self.delta))
-        return int(np.argmax(arms @ (theta + v * root(V) @ draw)))
+        return best(arms @ (theta + v * root(V) @ draw))
 
 
 def root(sigma: np.ndarray) -> np.ndarray:
@@ -91,8 +96,8 @@ class WeightedOFUL:
         beta = self.radius * (beta + np.sqrt(self.lam) * self.B)
         self.betas.append(beta)
         if self.samples:
-            return int(np.argmax(arms @ (theta + beta * root(Sigma) @ draw)))
-        return int(np.argmax(arms @ theta + beta * norms(arms, Sigma)))
+            return best(arms @ (theta + beta * root(Sigma) @ draw))
+        return best(arms @ theta + beta * norms(arms, Sigma))
 
     def update(self, arms: np.ndarray, sigma: float, arm: int, reward: float) -> None:
         before, _ = regression(self.data, self.lam, arms.shape[1])
@@ -138,16 +143,17 @@ class SAVE:
                 layer == self.L and all(n[a] <= 2.0**-layer for a in alive)
             ):
                 self.branches.append("exploit")
-                return max(alive, key=lambda a: values[a])
+                return alive[best(values[alive])]
             if all(n[a] <= 2.0**-layer for a in alive):
-                best = max(means[a] for a in alive)
-                left = [a for a in alive if means[a] >= best - 2.0 ** (-layer + 1) * beta]
+                top = max(means[a] for a in alive)
+                left = [a for a in alive if means[a] >= top - 2.0 ** (-layer + 1) * beta]
                 self.eliminated += len(alive) - len(left)
                 alive, layer = left, layer + 1
                 continue
             self.branches.append("explore")
             choice = {"widest": n, "uniform": draw}.get(self.explore, values)
-            return max((a for a in alive if n[a] > 2.0**-layer), key=lambda a: choice[a])
+            uncertain = [a for a in alive if n[a] > 2.0**-layer]
+            return uncertain[best(choice[uncertain])]
 
     def update(self, arms: np.ndarray, sigma: float, arm: int, reward: float) -> None:
         k, layer, d = self.k, self.layer, arms.shape[1]

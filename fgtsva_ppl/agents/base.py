@@ -10,14 +10,22 @@ from fgtsva_ppl.agents.ridge import Ridge, ridge
 from fgtsva_ppl.protocols import Effort, Round, Shape
 from samplers.settings import InputError, number
 
+ROUNDING = 1e-9  # relative; differences that are not rounding are nearly never that small
+
 
 def decide(scores: Array, allowed: Array | None = None) -> tuple[Array, Effort]:
-    """The allowed arm with the highest score, ties to the lowest index. A score that is not finite gets counted."""
+    """The allowed arm with the highest score, ties to the lowest index. A score that is not finite gets counted.
+
+    Arms of a hypercube mirror each other, and their scores are equal up to rounding, which differs between machines:
+    what differs by no more than that is a tie.
+    """
     if allowed is None:
         allowed = jnp.ones(scores.shape, bool)
     broken = jnp.any(allowed & ~jnp.isfinite(scores))
     effort = Effort(jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0), broken)
-    return jnp.argmax(jnp.where(allowed, scores, -jnp.inf)), effort
+    scores = jnp.where(allowed & ~jnp.isnan(scores), scores, -jnp.inf)
+    size = jnp.max(jnp.where(jnp.isfinite(scores), jnp.abs(scores), 0.0))
+    return jnp.argmax(scores >= jnp.max(scores) - ROUNDING * size), effort
 
 
 def need_linear(label: str, shape: Shape) -> None:
