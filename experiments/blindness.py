@@ -10,7 +10,7 @@ from experiments.cells import Cell
 from experiments.relation import median_of, pairs, wrong_actions
 from experiments.statistics import Interval
 from experiments.store import values
-from experiments.words import counted
+from experiments.wording import counted
 from fgtsva_ppl.diagnostics import Sizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")

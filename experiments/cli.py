@@ -19,7 +19,7 @@ from rich.markup import escape
 
 from experiments import completion, interruption
 from experiments.errors import StoreError
-from experiments.words import counted
+from experiments.wording import counted
 from samplers.settings import InputError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from experiments import asked as asked_for
 from experiments.cells import GROUPS, Cell, needed_groups
-from experiments.keys import Grid, check_keys, check_used
+from experiments.checks import Grid, check_keys, check_used
 from experiments.layout import Entry, Layout
 from fgtsva_ppl.runtime import PRECISIONS
 from samplers import card

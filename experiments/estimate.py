@@ -12,7 +12,7 @@ from rich.table import Table
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.config import Study
 from experiments.store import Folder
-from experiments.words import counted
+from experiments.wording import counted
 
 # Seconds on two cores of an ordinary machine, from the minutes that the studies took.
 COMPILING = 8.0  # a program

@@ -6,18 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from experiments.budgets import Who, budget, named
 from experiments.cells import REFERENCE, Cell
 from experiments.relation import wrong_actions
 from experiments.statistics import mean_and_median, mean_interval, paired_difference
 from experiments.summary import final_regret
-from experiments.words import counted
-
-type Who = tuple[str, int]  # a sampler and its number of steps
-
-
-def budget(cell: Cell) -> tuple[str, str, int]:
-    """Environment, sampler and its number of steps, 0 where it has none."""
-    return cell.flat["environment"], cell.flat["sampler"], cell.flat.get("sampler.steps", 0)
+from experiments.wording import counted
 
 
 class Gain(NamedTuple):
@@ -69,14 +63,6 @@ def bonus(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[str]:
             )
         sentences += _with_budget(environment, gains)
     return verdicts + sentences
-
-
-def named(who: Who) -> str:
-    """A sampler with its number of steps, as a reader calls it."""
-    sampler, steps = who
-    if steps:
-        return f"{sampler} at {counted(steps, 'step')}"
-    return "exact draws" if sampler == REFERENCE else sampler
 
 
 def when_accurate(gains: Mapping[Who, Gain], wrong: Mapping[Who, bool]) -> list[str]:

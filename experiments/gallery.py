@@ -12,7 +12,7 @@ from experiments.report.page import FIRST
 from experiments.report.stored import Stored, read
 from experiments.summary import Row
 from experiments.tuning import LEVELS
-from experiments.words import counted
+from experiments.wording import counted
 
 HERE = Path(__file__).parent
 BESIDE = ("condition", "quality")  # shown as well

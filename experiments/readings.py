@@ -7,15 +7,16 @@ import xarray as xr
 
 from experiments import comparisons
 from experiments.blindness import blindness
+from experiments.budgets import budget, named
 from experiments.cells import REFERENCE, Cell
-from experiments.gains import bonus, budget, named
+from experiments.gains import bonus
 from experiments.layout import Layout
 from experiments.relation import Cost, Pair, associations, cheapest, condition, pairs, within
 from experiments.scaling import Line, exponent, lines
 from experiments.statistics import LEAST_UNITS, mean_and_median, mean_interval, paired_difference
 from experiments.summary import LOCKED, final_regret, locked_share
 from experiments.tuning import LEVELS, Place, places
-from experiments.words import counted
+from experiments.wording import counted
 
 type Data = Mapping[str, xr.DataTree]
 LAYOUT = Layout()

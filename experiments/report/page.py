@@ -18,7 +18,7 @@ from experiments.report.stored import Stored, read
 from experiments.store import MARK, write_atomically
 from experiments.style import COLOURS, look
 from experiments.summary import Row
-from experiments.words import counted
+from experiments.wording import counted
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from experiments.cells import REFERENCE
 from experiments.statistics import Interval
 from experiments.summary import Row
-from experiments.words import counted
+from experiments.wording import counted
 
 NAMED = 6  # cells in a sentence; more are counted
 
