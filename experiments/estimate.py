@@ -15,11 +15,11 @@ from experiments.store import Folder
 from experiments.wording import counted
 
 # Seconds on two cores of an ordinary machine, from the minutes that the studies took.
-COMPILING = 8.0  # a program
-PROBING = 12.0  # a program that looks into rounds
-PROBE = 0.03  # a round of a run that is looked into
-ROUND = 1.5e-6  # a decision with 160 numbers in its action set, apart from gradients
-GRADIENT = 5.0e-7  # of such a round's posterior
+COMPILING = 5.0  # a program
+PROBING = 6.0  # a program that looks into rounds
+PROBE = 0.02  # a round of a run that is looked into
+ROUND = 1.2e-6  # a decision with 160 numbers in its action set, apart from gradients
+GRADIENT = 3.0e-7  # of such a round's posterior
 WRITING = 0.1  # a cell's files and its share of figures
 LISTED = 8  # cells of an environment, by name
 USUAL = 160.0  # numbers in an action set: 32 arms, 5 dimensions
