@@ -103,6 +103,7 @@ def run(
             _launched(study.launcher) as launch,
             companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
             display.progress(errors if not quiet else shown, study.cells, probes) as tell,
+            interruption.heard(),
         ):
             outcome = runner.run(study, folder, tell, warn, launch)
     except KeyboardInterrupt:

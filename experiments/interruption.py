@@ -5,10 +5,13 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 CODE = 130  # also what Typer makes of a KeyboardInterrupt
+INSISTING = 3.0  # seconds after which an interruption that nobody has heard of comes again
+HEARD = threading.Event()
 
 
 def _at_once(*_: object) -> None:
@@ -23,10 +26,20 @@ def while_loading() -> None:
 
 
 def when_loaded() -> None:
-    """From now on it is Python's usual exception, which is not lost in a callback either."""
+    """From now on it is Python's usual exception, which is not lost in a library either."""
     if signal.getsignal(signal.SIGINT) is _at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _insist)
         sys.unraisablehook = _once_more
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Where it is meant to come to: from there on it does not come again, and tidying up is not disturbed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        HEARD.set()
+        raise
 
 
 def leave() -> None:
@@ -37,10 +50,26 @@ def leave() -> None:
     os._exit(CODE)
 
 
+def _insist(*_: object) -> None:
+    """JAX has places where whatever is raised is dropped without a word."""
+    _again_in(INSISTING)
+    raise KeyboardInterrupt
+
+
 def _once_more(lost: "sys.UnraisableHookArgs") -> None:
     """An interruption that came inside a callback, where Python drops exceptions, comes again after it."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
-        with suppress(RuntimeError):  # no more threads: the process is at its end anyway
-            threading.Timer(0.1, _thread.interrupt_main).start()
+        _again_in(0.1)
     else:
         sys.__unraisablehook__(lost)
+
+
+def _again_in(seconds: float) -> None:
+    def again() -> None:
+        if not HEARD.is_set():
+            _thread.interrupt_main()
+
+    timer = threading.Timer(seconds, again)
+    timer.daemon = True
+    with suppress(RuntimeError):  # no more threads: the process is at its end anyway
+        timer.start()
