@@ -98,18 +98,18 @@ def run(
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{escape(study.title)}[/]: {counted(len(study.cells), 'cell')}")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    try:
-        with (
-            _launched(study.launcher) as launch,
-            companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
-            display.progress(errors if not quiet else shown, study.cells, probes) as tell,
-            interruption.heard(),
-        ):
-            outcome = runner.run(study, folder, tell, warn, launch)
-    except KeyboardInterrupt:
-        errors.print(f"Interrupted. What is finished is kept in {folder.path}", soft_wrap=True, markup=False)
-        errors.print("The same command goes on from there.")
-        raise typer.Exit(interruption.CODE) from None
+    with _launched(study.launcher) as launch:
+        try:
+            with (
+                companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
+                display.progress(errors if not quiet else shown, study.cells, probes) as tell,
+            ):
+                outcome = interruption.apart(partial(runner.run, study, folder, tell, warn, launch))
+        except KeyboardInterrupt:
+            kept = f"Interrupted. What is finished is kept in {folder.path}"
+            errors.print(kept, soft_wrap=True, markup=False)
+            errors.print("The same command goes on from there.")
+            interruption.leave()
     made = (
         display.standings(outcome.standings, shown.width)
         if outcome.standings
@@ -196,13 +196,9 @@ def list_(
 
 def main() -> None:
     """Runs the command line; a mistake in the input is one line and exit code 2."""
-    interruption.when_loaded()
     try:
-        app()
-    except SystemExit as stop:
-        if stop.code == interruption.CODE:
-            interruption.leave()
-        raise
+        with interruption.at_once():
+            app()
     except InputError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)
         sys.exit(2)

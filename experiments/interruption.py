@@ -1,75 +1,74 @@
-"""Ctrl-C ends the command with exit code 130, whatever it is at: its libraries' loading, JAX computing."""
+"""Ctrl-C ends the command with exit code 130, whatever it is at, and loses nothing that is stored.
 
-import _thread
+It is never raised in the middle of a library: some drop it there without a word, and JAX makes other errors of it,
+which would count as a cell's own. So a study is computed in a thread of its own, while the main thread, to which
+interruptions come, only waits. Whatever else is under way ends at once, as by `kill -9`.
+"""
+
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 CODE = 130  # also what Typer makes of a KeyboardInterrupt
-INSISTING = 3.0  # seconds after which an interruption that nobody has heard of comes again
-HEARD = threading.Event()
+LOOK = 0.5  # seconds between looks, where waiting cannot be interrupted
 
 
-def _at_once(*_: object) -> None:
-    os._exit(CODE)
-
-
-def while_loading() -> None:
-    """From now on it ends the process at once, if that is the command's own: nothing is lost yet."""
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where a shell has it ignored
-    if Path(sys.argv[0]).stem == "fgtsva" and usual and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, _at_once)
-
-
-def when_loaded() -> None:
-    """From now on it is Python's usual exception, which is not lost in a library either."""
-    if signal.getsignal(signal.SIGINT) is _at_once:
-        signal.signal(signal.SIGINT, _insist)
-        sys.unraisablehook = _once_more
-
-
-@contextmanager
-def heard() -> Iterator[None]:
-    """Where it is meant to come to: from there on it does not come again, and tidying up is not disturbed."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        HEARD.set()
-        raise
-
-
-def leave() -> None:
-    """Ends an interrupted process: on the usual way out JAX waits for what it still computes, or crashes."""
+def leave(*_: int | FrameType | None) -> None:
+    """Ends the process: on the usual way out JAX waits for what it still computes, or crashes."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # of a reader that is gone
+        with suppress(OSError, ValueError, RuntimeError):  # its reader is gone, or it is being written to
             stream.flush()
     os._exit(CODE)
 
 
-def _insist(*_: object) -> None:
-    """JAX has places where whatever is raised is dropped without a word."""
-    _again_in(INSISTING)
-    raise KeyboardInterrupt
+def while_loading() -> None:
+    """From now on it ends the process at once, if that is the command's own."""
+    if Path(sys.argv[0]).stem == "fgtsva" and _comes_here():
+        signal.signal(signal.SIGINT, leave)
 
 
-def _once_more(lost: "sys.UnraisableHookArgs") -> None:
-    """An interruption that came inside a callback, where Python drops exceptions, comes again after it."""
-    if issubclass(lost.exc_type, KeyboardInterrupt):
-        _again_in(0.1)
-    else:
-        sys.__unraisablehook__(lost)
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Here it ends the process at once."""
+    ours = _comes_here()
+    before = signal.signal(signal.SIGINT, leave) if ours else None
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
-def _again_in(seconds: float) -> None:
-    def again() -> None:
-        if not HEARD.is_set():
-            _thread.interrupt_main()
+def apart[Result](work: Callable[[], Result]) -> Result:
+    """What `work` gives; a KeyboardInterrupt is raised here, and `work` goes on until the process ends."""
+    result: Future[Result] = Future()
 
-    timer = threading.Timer(seconds, again)
-    timer.daemon = True
-    with suppress(RuntimeError):  # no more threads: the process is at its end anyway
-        timer.start()
+    def do() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    ours = signal.getsignal(signal.SIGINT) is leave
+    if ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=do, daemon=True).start()
+        while not result.done():
+            wait([result], timeout=LOOK)
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, leave)
+    return result.result()
+
+
+def _comes_here() -> bool:
+    """Not where a shell has it ignored, nor where another thread is the main one."""
+    usual = signal.getsignal(signal.SIGINT) in (signal.default_int_handler, leave)
+    return usual and threading.current_thread() is threading.main_thread()
