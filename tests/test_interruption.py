@@ -58,6 +58,14 @@ def command(folder, words=WORDS):
     return [sys.executable, "-c", PROGRAM, *words, f"output={folder}"]
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Processes that are begun here hear a Ctrl-C, also where these tests run in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt(process):
     """What it says after a Ctrl-C; one that does not end is killed."""
     process.send_signal(signal.SIGINT)
