@@ -5,13 +5,15 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from experiments import contests, curves, sweeps
-from experiments.cells import Cell
+from experiments import contests, curves, gaps, sweeps
+from experiments.cells import Cell, by_panel
 from experiments.layout import Layout
 from experiments.relation import pairs
 from experiments.scaling import lines
 from experiments.style import style
 from experiments.tuning import Data, places
+
+MANY = 12  # lines in a panel: with more, gaps are shown a row each as well
 
 
 def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> list[Path]:
@@ -21,7 +23,7 @@ def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> lis
         drawn = _compared(cells, data, layout) or _played(done, data, layout)
         found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
         if found:
-            drawn["quality"] = sweeps.against_gap(found)
+            drawn["quality"] = gaps.against_quality(found)
         return [path for name, figure in drawn.items() for path in save(figure, folder / name)]
 
 
@@ -44,12 +46,15 @@ def _played(done: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Figur
         along = {"sweep": sweeps.against_setting(done, data, layout.sweep)}
         return along if stiff is None else along | {"condition": stiff}
     horizons = list(dict.fromkeys(cell.rounds for cell in done))
-    return {
+    drawn = {
         "regret" if len(horizons) == 1 else f"regret_{rounds}": curves.regret_curves(
             [cell for cell in done if cell.rounds == rounds], data, layout.bounds
         )
         for rounds in horizons
     }
+    crowded = len(horizons) == 1 and max(map(len, by_panel(done).values())) > MANY
+    found = pairs(done, data) if crowded else []
+    return drawn | {"gaps": gaps.by_cell(found)} if found else drawn
 
 
 def save(figure: Figure, path: Path) -> list[Path]:

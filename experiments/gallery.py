@@ -21,6 +21,7 @@ SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = {
     "sweep": "final regret along a setting",
+    "gaps": "regret gap of each to exact draws",
     "regret": "regret against rounds",
     "exponents": "how regret scales",
     "quality": "diagnostics against the regret gap to exact draws",

@@ -1,4 +1,4 @@
-"""Figures of a study over cells: regret against a setting, and diagnostics against the regret gap."""
+"""Figures of a study over cells: regret and sampler quality against a setting, regret against the condition number."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,20 +8,16 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.cells import Cell, by_panel, varied
-from experiments.relation import Pair, condition, median_of
+from experiments.relation import condition, median_of
 from experiments.statistics import mean_interval
 from experiments.store import values
 from experiments.style import (
     MARKERS,
-    handles_below,
     legend_below,
     look,
-    marked,
-    plain_axis,
     plain_numbers,
     variants,
 )
@@ -30,11 +26,8 @@ from fgtsva_ppl.diagnostics import METRICS
 
 CROWDED = 20  # characters of all numbers below an axis: more are slanted
 FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, along a setting
-FROM_FLOOR = 0.8  # width of the line from there to a cell's total variation
 DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be told apart
-LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger
 LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
-SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
 
 
 def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key: str) -> Figure:
@@ -181,65 +174,3 @@ def scale(ax: Axes, at: np.ndarray) -> None:
         ax.xaxis.set_minor_locator(NullLocator())
         if sum(len(f"{value:g}") for value in set(at.tolist())) > CROWDED:
             ax.tick_params(axis="x", labelrotation=45)
-
-
-def against_gap(found: Sequence[Pair]) -> Figure:
-    """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
-
-    Total variation has a floor, which is not the same for all cells: a thin line leads from it to the point.
-    A diagnostic that is infinite (R-hat of chains that stand still) is drawn as an arrow at the right edge.
-    """
-    figure = Figure(figsize=(9.0, 7.6))
-    axes = figure.subplots(2, 2).ravel()
-    environments = list(dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found))
-    names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
-    gaps, floors = [mean_interval(pair.gaps) for pair in found], [floor_of(pair.data) for pair in found]
-    reach = max(max(abs(gap.low), abs(gap.high)) for gap in gaps)
-    for ax, metric in zip(axes, SHOWN, strict=True):
-        medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
-        finite = medians[np.isfinite(medians)]
-        edge = float(finite.max()) * 1.3 if finite.size else 1.0
-        for pair, gap, x, floor in zip(found, gaps, medians, floors, strict=True):
-            name = str(pair.cell.flat["sampler"])
-            marker = (
-                MARKERS[environments.index(str(pair.cell.flat["environment"]))] if np.isfinite(x) else ">"
-            )
-            error = [[gap.value - gap.low], [gap.high - gap.value]]
-            at = edge if np.isposinf(x) else x
-            shown = marked(name, names)
-            ax.errorbar(at, gap.value, error, marker=marker, ms=6, capsize=2, lw=1, **shown)
-            if metric == "tv" and np.isfinite(floor):
-                ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
-        ax.axhline(0, color="black", ls="--", lw=1)
-        ax.set(xlabel=METRICS[metric], ylabel="regret gap to exact")
-        if reach > 20:
-            ax.set_yscale("symlog", linthresh=LINEAR)
-            ax.set_ylim(bottom=1.5 * min(-1.0, *(gap.low for gap in gaps)), top=1.5 * reach)
-            ax.set_ylabel(f"regret gap to exact\n(linear up to {LINEAR:g}, logarithmic beyond)")
-            ax.yaxis.set_major_locator(FixedLocator(_both_ways(1.5 * reach)))
-        if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
-            ax.set_xscale("log")
-            plain_axis(ax.xaxis, decades=2.5)
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    for ax in axes[1::2]:
-        ax.set_ylabel("")
-    handles = [Line2D([], [], marker="o", ls="", label=name, **marked(name, names)) for name in names]
-    handles += [
-        Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
-        for i, name in enumerate(environments)
-    ]
-    handles += (
-        [Line2D([], [], label="from its floor of TV", lw=FROM_FLOOR, color="grey")]
-        if np.any(np.isfinite(floors))
-        else []
-    )
-    handles_below(figure, {str(handle.get_label()): handle for handle in handles})
-    return figure
-
-
-def _both_ways(reach: float) -> list[float]:
-    """Numbers for an axis that is logarithmic on both sides of zero; over few decades also between powers of ten."""
-    powers = [10.0**power for power in range(math.ceil(math.log10(reach)) + 1)]
-    steps = [step * power for power in powers for step in ((1, 2, 5) if reach < 1000 else (1,))]
-    return [0.0, *steps, *(-step for step in steps)]

@@ -8,7 +8,7 @@ from compared import study, tree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments import contests, curves, sweeps
+from experiments import contests, curves, gaps, sweeps
 from experiments.config import resolve
 from experiments.scaling import lines
 from experiments.style import (
@@ -172,8 +172,8 @@ def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
 
 def test_an_axis_both_ways_has_numbers_up_to_its_end():
     for reach in (47.0, 400.0, 20_000.0):
-        ticks = np.array(sweeps._both_ways(reach))
+        ticks = np.array(gaps._both_ways(reach))
         assert 0 in ticks
         assert ticks[ticks <= reach].max() * 10 > reach
         assert sorted(-ticks) == sorted(ticks)
-    assert {20.0, 50.0} <= set(sweeps._both_ways(70.0))
+    assert {20.0, 50.0} <= set(gaps._both_ways(70.0))

@@ -25,6 +25,7 @@ from samplers.settings import InputError
 HERE = Path(__file__).parent
 FIRST = 2  # sentences of a reading that are the answer; the others unfold
 CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
+    "gaps": "Mean regret beyond that of exact draws in the same worlds, with its 95% interval.",
     "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
     "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; grey bars are the theory's.",
