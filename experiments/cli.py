@@ -98,18 +98,14 @@ def run(
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{escape(study.title)}[/]: {counted(len(study.cells), 'cell')}")
     probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    with _launched(study.launcher) as launch:
-        try:
-            with (
-                companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
-                display.progress(errors if not quiet else shown, study.cells, probes) as tell,
-            ):
-                outcome = interruption.apart(partial(runner.run, study, folder, tell, warn, launch))
-        except KeyboardInterrupt:
-            kept = f"Interrupted. What is finished is kept in {folder.path}"
-            errors.print(kept, soft_wrap=True, markup=False)
-            errors.print("The same command goes on from there.")
-            interruption.leave()
+    kept = f"Interrupted. What is finished is kept in {folder.path}"
+    with (
+        interruption.saying(kept, "The same command goes on from there."),
+        _launched(study.launcher) as launch,
+        companions.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
+        display.progress(errors if not quiet else shown, study.cells, probes) as tell,
+    ):
+        outcome = interruption.apart(partial(runner.run, study, folder, tell, warn, launch))
     made = (
         display.standings(outcome.standings, shown.width)
         if outcome.standings
@@ -142,7 +138,7 @@ def _launched(launcher: "Launcher | None") -> "Iterator[Launch | None]":
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's output folder.")]) -> None:
-    """Rebuild report.html from what a run stored.
+    """Rebuild the figures and report.html from what a run stored.
 
     Example: fgtsva report results/default-1a2b3c4d
     """

@@ -71,18 +71,14 @@ def at_work(
         )
         for _ in range(number)
     ]
-    interrupted = False
     try:
         yield
-    except KeyboardInterrupt:  # which companions are told of as well
-        interrupted = True
-        raise
     finally:
         for companion in begun:
             code = companion.poll()
             companion.terminate()
             _, errors = companion.communicate()
-            if code and not interrupted:
+            if code:
                 last = (errors.strip().splitlines() or [f"exit code {code}"])[-1]
                 warn(f"A companion ended early, and this process did its work: {last}")
 

@@ -1,6 +1,7 @@
 """The figures of a study, from its cells alone."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -10,6 +11,7 @@ from experiments.cells import Cell, by_panel
 from experiments.layout import Layout
 from experiments.relation import pairs
 from experiments.scaling import lines
+from experiments.store import write_atomically
 from experiments.style import style
 from experiments.tuning import Data, places
 
@@ -18,6 +20,7 @@ MANY = 12  # lines in a panel: with more, gaps are shown a row each as well
 
 def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> list[Path]:
     """Draws what the cells allow, as SVG and PNG."""
+    folder.mkdir(exist_ok=True)
     done = [cell for cell in cells if cell.id in data]
     with style():
         drawn = _compared(cells, data, layout) or _played(done, data, layout)
@@ -61,5 +64,8 @@ def save(figure: Figure, path: Path) -> list[Path]:
     """Writes a figure as SVG, for the report, and as PNG, for everything else."""
     paths = [path.with_suffix(suffix) for suffix in (".svg", ".png")]
     for target in paths:
-        figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
+        content = BytesIO()
+        metadata = {"Date": None} if target.suffix == ".svg" else None
+        figure.savefig(content, format=target.suffix[1:], metadata=metadata)
+        write_atomically(target, content.getvalue())
     return paths

@@ -7,6 +7,7 @@ be installed where they run.
 
 import dataclasses
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -40,6 +41,9 @@ def cluster(launcher: Launcher) -> Iterator[Any]:
     except ImportError:
         raise InputError("launcher=dask needs more packages: pip install 'fgtsva[distributed]'") from None
     if launcher.address is None:
+        # Whoever is interrupted leaves the semaphores to Python, which removes them but would tell of it.
+        said = (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker:UserWarning")
+        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, said))
         # No memory limit: a worker that is stopped for its memory is begun again until the cell counts as failed.
         with (
             LocalCluster(

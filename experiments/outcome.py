@@ -12,7 +12,6 @@ from experiments.cells import Cell, by_panel, labels_of
 from experiments.claims import judge
 from experiments.config import Study
 from experiments.faults import DONE, Status
-from experiments.figures import draw
 from experiments.readings import read
 from experiments.relation import association_rows, by_round, cost_rows, pairs
 from experiments.scaling import lines, scaling_rows
@@ -29,7 +28,6 @@ class Outcome:
     folder: Path
     rows: list[Row]
     standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
-    figures: list[Path] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)  # a line for each cell that did
     judged: bool = False  # whether there are verdicts
 
@@ -54,10 +52,7 @@ def write(
     if verdicts:
         text = page(study.title, verdicts, study.layout.choices)
         write_atomically(folder.path / "verdicts.md", text.encode())
-    figures = folder.path / "figures"
-    figures.mkdir(exist_ok=True)
-    drawn = draw(figures, study.cells, data, study.layout)
-    report.build(folder.path)
+    report.build(folder.path, data)
     labels = labels_of(study.cells)
     failed = [
         f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])} ({_said(cell)})"
@@ -65,7 +60,7 @@ def write(
         for cell in cells
         if status[cell.id] != DONE
     ]
-    return Outcome(folder.path, rows, others.get("standings", []), drawn, failed, bool(verdicts))
+    return Outcome(folder.path, rows, others.get("standings", []), failed, bool(verdicts))
 
 
 def _said(cell: Cell) -> str:

@@ -79,7 +79,7 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
             write_atomically(config, _sign(OmegaConf.to_yaml(OmegaConf.create(resolved(study))).encode()))
             self.cells.mkdir(exist_ok=True)
-            for folder in (self.path, self.cells):
+            for folder in (self.path, self.cells, self.path / "figures"):
                 sweep(folder)
         except OSError as error:
             raise InputError(f"cannot write to output={self.path}: {error.strerror or error}") from None

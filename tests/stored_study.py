@@ -18,7 +18,6 @@ PROBES = (2, 5, 12)
 ROUNDS, RUNS, ARMS, DIM = 12, 6, 8, 6
 SAMPLERS = ("exact", "mala", "sgld")
 ADDED = {"exact": 0.0, "mala": 0.02, "sgld": 1.0}  # regret a round, beside the noise
-FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 50"><path d="M 0 0 L 9 9"/></svg>'
 CONFIG = {
     "fgtsva": "0.1.0",
     "study": "default",
@@ -55,17 +54,10 @@ def store(
     failed: dict[str, str] | None = None,
     attributes: dict[str, str] | None = None,
     probes: tuple[int, ...] = PROBES,
-    drawn: bool = False,
     **config: Any,
 ) -> Path:
-    """Writes everything but figures and report; `failed` maps a sampler to why it failed.
-
-    `drawn` puts a figure there, so that none is drawn: for tests that look at something else.
-    """
+    """Writes everything but figures and report; `failed` maps a sampler to why it failed."""
     path.mkdir(parents=True)
-    if drawn:
-        (path / "figures").mkdir()
-        (path / "figures" / "regret.svg").write_text(FIGURE)
     told = copy.deepcopy(CONFIG | config | {"cells": cells(samplers)})
     (path / "config.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
     groups: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs={"fgtsva": "0.1.0", **(attributes or {})})}

@@ -364,18 +364,6 @@ def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
     assert mala["final_regret_mean"] == ""
 
 
-def test_an_interrupted_run_says_what_is_kept_and_how_to_go_on(fgtsva, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(runner, "run", interrupted)
-    monkeypatch.setattr(os, "_exit", sys.exit)  # or these tests would end too
-    code, out, err = fgtsva("run", *SMALL, "output=here")
-    assert code == 130
-    assert "Interrupted. What is finished is kept in here\nThe same command goes on from there." in err
-    assert "Results" not in out
-
-
 @pytest.mark.parametrize(
     ("args", "incomplete", "offered"),
     [

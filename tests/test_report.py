@@ -21,6 +21,7 @@ from stored_study import PROBES, seal, store, store_tables
 from experiments import cli
 from experiments.report import rounds, write
 from experiments.report.against import association_table
+from experiments.report.figures import inline
 from experiments.report.reading import answer
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
@@ -160,7 +161,7 @@ def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
 
 
 def test_the_command_of_an_older_run_is_not_known(tmp_path):
-    folder = store(tmp_path / "study", diagnosed=False, drawn=True, command=None)
+    folder = store(tmp_path / "study", diagnosed=False, command=None)
     assert 'class="asked"' not in write(folder).read_text()
 
 
@@ -177,7 +178,7 @@ def test_diagnostics_without_an_association_are_left_out():
 def test_a_rebuilt_report_is_the_same_to_the_byte(report):
     before = report.read_bytes()
     assert write(report.parent).read_bytes() == before
-    shutil.rmtree(report.parent / "figures")  # drawn again from the stored runs
+    shutil.rmtree(report.parent / "figures")
     assert write(report.parent).read_bytes() == before
 
 
@@ -191,7 +192,6 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
         study=HOSTILE,
         versions={HOSTILE: HOSTILE},
         probes=(5,),
-        drawn=True,
     )
     text = write(folder).read_text()
     elements = Elements(text)
@@ -203,10 +203,7 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
 
 def test_a_reason_for_failure_is_told(tmp_path):
     folder = store(
-        tmp_path / "study",
-        failed={"mala": "failed: ValueError: a <b>bad</b> step"},
-        diagnosed=False,
-        drawn=True,
+        tmp_path / "study", failed={"mala": "failed: ValueError: a <b>bad</b> step"}, diagnosed=False
     )
     text = write(folder).read_text()
     assert "Cells that failed" in Elements(text).texts["h2"]
@@ -219,7 +216,7 @@ def test_all_cells_may_have_failed(tmp_path):
 
 
 def test_without_diagnostics_there_is_no_view_of_rounds(tmp_path):
-    text = write(store(tmp_path / "study", diagnosed=False, drawn=True)).read_text()
+    text = write(store(tmp_path / "study", diagnosed=False)).read_text()
     assert 'id="round"' not in text
     assert "Sampler quality" not in text
     assert "Regret and cost" in text
@@ -227,7 +224,7 @@ def test_without_diagnostics_there_is_no_view_of_rounds(tmp_path):
 
 def test_a_study_may_bring_its_own_reading(tmp_path):
     told = {"reading": json.dumps(["So it is.", "And <so>.", "Third.", "Fourth."])}
-    folder = store(tmp_path / "study", attributes=told, diagnosed=False, drawn=True)
+    folder = store(tmp_path / "study", attributes=told, diagnosed=False)
     paragraphs = Elements(write(folder).read_text()).texts["p"]
     assert "So it is." in paragraphs
     assert "And <so>." in paragraphs
@@ -241,17 +238,27 @@ def test_a_study_may_bring_its_own_reading(tmp_path):
 
 
 def test_a_figure_brings_no_script_and_no_address(tmp_path):
-    folder = store(tmp_path / "study", diagnosed=False)
-    (folder / "figures").mkdir()
-    (folder / "figures" / "odd.svg").write_text(
+    path = tmp_path / "odd.svg"
+    path.write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 100 50">'
         '<script>alert(1)</script><g id="a" onclick="alert(2)"><path d="M 0 0" style="fill: url(http://x/y)"/>'
         '<use xlink:href="http://x/z"/><use xlink:href="#a"/><text>R &lt; 1</text></g></svg>'
     )
-    text = write(folder).read_text()
+    text = str(inline(path, "f0-"))
     for word in ("alert", "onclick", "x/y", "x/z"):
         assert word not in text
     assert '<use href="#f0-a"/><text>R &lt; 1</text>' in text
+
+
+def test_figures_that_lie_there_are_no_part_of_the_report(report):
+    """They may be cut short, of fewer cells, or somebody else's."""
+    before, folder = report.read_bytes(), report.parent / "figures"
+    (folder / "regret.svg").write_text("<svg")
+    (folder / "regret_theirs.svg").write_text("<svg>theirs</svg>")
+    (folder / "quality.svg").unlink()
+    assert write(report.parent).read_bytes() == before
+    (folder / "regret_theirs.svg").unlink()
+    assert (folder / "quality.svg").is_file()
 
 
 def test_the_view_holds_what_was_stored(report):

@@ -114,7 +114,7 @@ def test_tables_sort_by_mouse_and_keyboard_and_say_so(page):
 
 
 def test_an_infinite_value_sorts_as_the_largest(browser, tmp_path):
-    page = Page(browser, write(store(tmp_path / "study", probes=(5,), drawn=True)))
+    page = Page(browser, write(store(tmp_path / "study", probes=(5,))))
     headings = page.run("[...document.querySelectorAll('#quality thead th')].map((th) => th.textContent)")
     at = headings.index("R\u2011hat")
     page.run(f"document.querySelectorAll('#quality thead button')[{at}].click()")

@@ -18,6 +18,7 @@ from experiments.report.stored import Stored, read
 from experiments.store import MARK, write_atomically
 from experiments.style import COLOURS, look
 from experiments.summary import Row
+from experiments.tuning import Data
 from experiments.wording import counted
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
@@ -51,21 +52,17 @@ def write(folder: Path) -> Path:
         raise InputError(f"{folder} holds what no report can be made of ({why})") from None
 
 
-def build(folder: Path) -> Path:
-    """The same, but what the disk says is raised as it is."""
+def build(folder: Path, data: Data | None = None) -> Path:
+    """The same, but what the disk says is raised as it is; `data` need not be read where they are at hand.
+
+    Figures are drawn anew: those that lie there may be of fewer cells.
+    """
     stored = read(folder)
+    drawn = draw(folder / "figures", stored.cells, data or stored.data(), stored.layout)
     path = folder / "report.html"
-    write_atomically(path, page(stored, _figures(stored)).encode())
+    shown = sorted((one for one in drawn if one.suffix == ".svg"), key=lambda path: (_place(path), path.name))
+    write_atomically(path, page(stored, shown).encode())
     return path
-
-
-def _figures(stored: Stored) -> list[Path]:
-    """The stored figures; drawn again where there are none."""
-    folder = stored.path / "figures"
-    if not any(folder.glob("*.svg")):
-        folder.mkdir(exist_ok=True)
-        draw(folder, stored.cells, stored.data(), stored.layout)
-    return sorted(folder.glob("*.svg"), key=lambda path: (_place(path), path.name))
 
 
 def _place(path: Path) -> int:
