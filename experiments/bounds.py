@@ -25,9 +25,10 @@ def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
 
     The theorem is about given variances; their mean stands for them, as the bound is concave in their sum.
     """
-    environment, flat = cell.environment, cell.flat
+    flat = cell.flat
     if flat.get("posterior") != "fgts_va" or not flat["posterior.c"]:
         return None
+    environment = cell.environment
     if not isinstance(environment, LinearEnvironment):
         return None
     c, alpha = flat["posterior.c"], flat["posterior.alpha"]

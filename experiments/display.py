@@ -17,6 +17,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from experiments import interruption
 from experiments.cells import Cell, by_panel, labels_of
 from experiments.runner import Progress as Tell
 from experiments.summary import NAMES, Row
@@ -172,7 +173,7 @@ def progress(console: Console, cells: Sequence[Cell], probes: int) -> Iterator[T
         transient=True,
     )
     done: dict[str, int] = {}
-    with bar:
+    with interruption.in_place_of(2 if probes else 1), bar:
         task = bar.add_task("compiling", total=sum(cell.rounds for cell in cells))
         looking = bar.add_task("diagnosing", total=probes, visible=probes > 0)
         seen: dict[str, int] = {}

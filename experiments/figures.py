@@ -1,8 +1,10 @@
 """The figures of a study, from its cells alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -15,57 +17,86 @@ from experiments.store import write_atomically
 from experiments.style import style
 from experiments.tuning import Data, places
 
-MANY = 12  # lines in a panel: with more, gaps are shown a row each as well
+MANY, MOST = (
+    12,
+    80,
+)  # lines in a panel: with more than many, gaps are shown a row each as well, up to so many rows
+
+type Draft = Callable[[], Figure | None]  # None where there is nothing to show after all
 
 
-def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> list[Path]:
-    """Draws what the cells allow, as SVG and PNG."""
+class Drawn(NamedTuple):
+    """The files that were written, and a line for each figure that could not be drawn."""
+
+    paths: list[Path]
+    undrawn: list[str]
+
+
+def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> Drawn:
+    """Draws what the cells allow, as SVG for the report and as PNG for everything else."""
     folder.mkdir(exist_ok=True)
     done = [cell for cell in cells if cell.id in data]
-    with style():
-        drawn = _compared(cells, data, layout) or _played(done, data, layout)
-        found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
-        if found:
-            drawn["quality"] = gaps.against_quality(found)
-        return [path for name, figure in drawn.items() for path in save(figure, folder / name)]
+    drafts = _compared(cells, data, layout) or _played(done, data, layout)
+    found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
+    if found:
+        drafts["quality"] = partial(gaps.against_quality, found)
+    drawn = Drawn([], [])
+    for name, draft in drafts.items():
+        try:
+            files = _files(draft)
+        except Exception as error:  # and no other figure, nor the report, may be lost for it
+            drawn.undrawn.append(f"{name} ({type(error).__name__}: {error})")
+            continue
+        for suffix, content in files.items():
+            path = folder / f"{name}{suffix}"
+            write_atomically(path, content)
+            drawn.paths.append(path)
+    return drawn
 
 
-def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Figure]:
+def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Draft]:
     """Algorithms at textbook and at tuned settings; nothing where a study compares none."""
     found = places(cells, data, layout)
     scaled = lines(found, data)
     if scaled:
-        return {"scaling": contests.along_axes(scaled), "exponents": contests.exponents(scaled)}
+        return {
+            "scaling": partial(contests.along_axes, scaled),
+            "exponents": partial(contests.exponents, scaled),
+        }
     if found and layout.sweep is not None:
-        along = contests.along_sweep(found, data, layout.sweep)
-        return {"sweep": along, "regret": curves.sweep_curves(found, data, layout.sweep, layout.bounds)}
-    return {"regret": curves.standing_curves(found, data, layout.bounds)} if found else {}
+        return {
+            "sweep": partial(contests.along_sweep, found, data, layout.sweep),
+            "regret": partial(curves.sweep_curves, found, data, layout.sweep, layout.bounds),
+        }
+    return {"regret": partial(curves.standing_curves, found, data, layout.bounds)} if found else {}
 
 
-def _played(done: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Figure]:
+def _played(done: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Draft]:
     """Regret against the setting along which a study goes, else against rounds."""
     if layout.sweep is not None and len({cell.flat.get(layout.sweep) for cell in done}) > 1:
-        stiff = sweeps.against_condition(done, data)
-        along = {"sweep": sweeps.against_setting(done, data, layout.sweep)}
-        return along if stiff is None else along | {"condition": stiff}
+        return {
+            "sweep": partial(sweeps.against_setting, done, data, layout.sweep),
+            "condition": partial(sweeps.against_condition, done, data),
+        }
     horizons = list(dict.fromkeys(cell.rounds for cell in done))
-    drawn = {
-        "regret" if len(horizons) == 1 else f"regret_{rounds}": curves.regret_curves(
-            [cell for cell in done if cell.rounds == rounds], data, layout.bounds
+    drafts: dict[str, Draft] = {
+        "regret" if len(horizons) == 1 else f"regret_{rounds}": partial(
+            curves.regret_curves, [cell for cell in done if cell.rounds == rounds], data, layout.bounds
         )
         for rounds in horizons
     }
-    crowded = len(horizons) == 1 and max(map(len, by_panel(done).values())) > MANY
+    crowded = len(horizons) == 1 and MANY < max(map(len, by_panel(done).values())) <= MOST
     found = pairs(done, data) if crowded else []
-    return drawn | {"gaps": gaps.by_cell(found)} if found else drawn
+    return drafts | {"gaps": partial(gaps.by_cell, found)} if found else drafts
 
 
-def save(figure: Figure, path: Path) -> list[Path]:
-    """Writes a figure as SVG, for the report, and as PNG, for everything else."""
-    paths = [path.with_suffix(suffix) for suffix in (".svg", ".png")]
-    for target in paths:
-        content = BytesIO()
-        metadata = {"Date": None} if target.suffix == ".svg" else None
-        figure.savefig(content, format=target.suffix[1:], metadata=metadata)
-        write_atomically(target, content.getvalue())
-    return paths
+def _files(draft: Draft) -> dict[str, bytes]:
+    """A figure's content, by the suffix of its file."""
+    with style():
+        figure, content = draft(), {suffix: BytesIO() for suffix in (".svg", ".png")}
+        if figure is None:
+            return {}
+        for suffix, file in content.items():
+            metadata = {"Date": None} if suffix == ".svg" else None
+            figure.savefig(file, format=suffix[1:], metadata=metadata)
+    return {suffix: file.getvalue() for suffix, file in content.items()}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.figures import draw
 from experiments.readings import read as read_numbers
 from experiments.report.page import FIRST
 from experiments.report.stored import Stored, read
@@ -125,7 +126,8 @@ def shown(drawn: Sequence[str], sweep: str | None) -> list[str]:
 def take_in(folder: Path) -> None:
     """Copies a study's picture beside the page, and writes its entry."""
     stored = read(folder)
-    drawn = {path.stem: path for path in (folder / "figures").glob("*.png")}
+    paths = draw(folder / "figures", stored.cells, stored.data(), stored.layout).paths
+    drawn = {path.stem: path for path in paths if path.suffix == ".png"}
     chosen = shown(list(drawn), stored.layout.sweep)
     study = str(stored.config["study"])
     pictures = {name: f"gallery/{study}{'' if name == chosen[0] else f'_{name}'}.png" for name in chosen}

@@ -1,5 +1,6 @@
 """Figures of the regret gap to exact draws: cell by cell, and against what diagnostics say."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Literal
@@ -12,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from experiments.cells import by_panel, labels_of
 from experiments.relation import Pair, median_of
-from experiments.statistics import Interval, mean_interval
+from experiments.statistics import Interval
 from experiments.store import values
 from experiments.style import MARKERS, handles_below, marked, panels_of, plain_axis
 from experiments.sweeps import floor_of
@@ -22,7 +23,7 @@ LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger
 FAR = 20.0  # which is larger than this
 SCALES = f"(linear up to {LINEAR:g}, logarithmic beyond)"
 FROM_FLOOR = 0.8  # width of the line from a cell's floor of total variation to its own
-ROW = 0.24  # inches
+ROW, LETTER = 0.24, 0.08  # inches
 SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
 
 
@@ -36,7 +37,8 @@ def by_cell(found: Sequence[Pair]) -> Figure:
         largest[labels[cell.id]] = max(largest.get(labels[cell.id], -math.inf), gaps[cell.id].value)
     rows = sorted(largest, key=lambda label: -largest[label])
     names = tuple(dict.fromkeys(str(cell.flat["sampler"]) for cell in cells))
-    figure, axes = panels_of(len(panels), 4.4, ROW * len(rows) + 1.4)
+    width = 3.0 + LETTER * max(map(len, rows))
+    figure, axes = panels_of(len(panels), max(4.4, width), ROW * len(rows) + 1.4)
     for ax, (title, members) in zip(axes, panels.items(), strict=False):
         for cell in members:
             gap, y = gaps[cell.id], rows.index(labels[cell.id])
@@ -58,18 +60,17 @@ def against_quality(found: Sequence[Pair]) -> Figure:
     """
     figure = Figure(figsize=(9.0, 7.6))
     axes = figure.subplots(2, 2).ravel()
-    environments = list(dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found))
+    environments = dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found)
+    markers = dict(zip(environments, itertools.cycle(MARKERS), strict=False))
     names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
-    gaps, floors = [mean_interval(pair.gaps) for pair in found], [floor_of(pair.data) for pair in found]
+    gaps, floors = [pair.gap for pair in found], [floor_of(pair.data) for pair in found]
     for ax, metric in zip(axes, SHOWN, strict=True):
         medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
         finite = medians[np.isfinite(medians)]
         edge = float(finite.max()) * 1.3 if finite.size else 1.0
         for pair, gap, x, floor in zip(found, gaps, medians, floors, strict=True):
             name = str(pair.cell.flat["sampler"])
-            marker = (
-                MARKERS[environments.index(str(pair.cell.flat["environment"]))] if np.isfinite(x) else ">"
-            )
+            marker = markers[str(pair.cell.flat["environment"])] if np.isfinite(x) else ">"
             at = edge if np.isposinf(x) else x
             shown = marked(name, names)
             ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
@@ -86,8 +87,7 @@ def against_quality(found: Sequence[Pair]) -> Figure:
         ax.set_ylabel("")
     handles = [Line2D([], [], marker="o", ls="", label=name, **marked(name, names)) for name in names]
     handles += [
-        Line2D([], [], color="grey", marker=MARKERS[i], ls="", label=name)
-        for i, name in enumerate(environments)
+        Line2D([], [], color="grey", marker=marker, ls="", label=name) for name, marker in markers.items()
     ]
     handles += (
         [Line2D([], [], label="from its floor of TV", lw=FROM_FLOOR, color="grey")]
@@ -99,12 +99,15 @@ def against_quality(found: Sequence[Pair]) -> Figure:
 
 
 def _bar(gap: Interval) -> list[list[float]]:
-    return [[gap.value - gap.low], [gap.high - gap.value]]
+    return [[max(0.0, gap.value - gap.low)], [max(0.0, gap.high - gap.value)]]  # not below, by rounding
 
 
 def _measure(ax: Axes, which: Literal["x", "y"], gaps: Sequence[Interval]) -> None:
     """The axis along which gaps go: to scale, or logarithmic on both sides of zero where some are far larger."""
-    low, high = min(-1.0, *(gap.low for gap in gaps)), max(1.0, *(gap.high for gap in gaps))
+    low = min(
+        -1.0, *(end for gap in gaps for end in (gap.value, gap.low))
+    )  # of a single run there is no interval
+    high = max(1.0, *(end for gap in gaps for end in (gap.value, gap.high)))
     label, axis = "regret gap to exact", ax.xaxis if which == "x" else ax.yaxis
     if max(-low, high) > FAR:
         (ax.set_xscale if which == "x" else ax.set_yscale)("symlog", linthresh=LINEAR)

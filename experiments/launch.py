@@ -41,20 +41,16 @@ def cluster(launcher: Launcher) -> Iterator[Any]:
     except ImportError:
         raise InputError("launcher=dask needs more packages: pip install 'fgtsva[distributed]'") from None
     if launcher.address is None:
-        # Whoever is interrupted leaves the semaphores to Python, which removes them but would tell of it.
-        said = (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker:UserWarning")
-        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, said))
         # No memory limit: a worker that is stopped for its memory is begun again until the cell counts as failed.
-        with (
-            LocalCluster(
+        with _without_a_word_of_semaphores():
+            local = LocalCluster(
                 n_workers=launcher.workers,
                 threads_per_worker=1,
                 memory_limit=0,
                 dashboard_address=None,
                 silence_logs=logging.CRITICAL,
-            ) as local,
-            Client(local) as client,
-        ):
+            )
+        with local, Client(local) as client:
             yield client
         return
     try:
@@ -64,6 +60,19 @@ def cluster(launcher: Launcher) -> Iterator[Any]:
         raise InputError(f"launcher.address={launcher.address} does not answer: {first}") from None
     with client:
         yield client
+
+
+@contextmanager
+def _without_a_word_of_semaphores() -> Iterator[None]:
+    """Whoever is interrupted leaves them to Python's tracker, which removes them; begun in here, it does not tell."""
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
+    try:
+        yield
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher) -> dict[str, Status]:

@@ -12,6 +12,7 @@ from experiments.cells import Cell, by_panel, labels_of
 from experiments.claims import judge
 from experiments.config import Study
 from experiments.faults import DONE, Status
+from experiments.figures import draw
 from experiments.readings import read
 from experiments.relation import association_rows, by_round, cost_rows, pairs
 from experiments.scaling import lines, scaling_rows
@@ -52,7 +53,10 @@ def write(
     if verdicts:
         text = page(study.title, verdicts, study.layout.choices)
         write_atomically(folder.path / "verdicts.md", text.encode())
-    report.build(folder.path, data)
+    drawn = draw(folder.path / "figures", study.cells, data, study.layout)
+    for line in drawn.undrawn:
+        warn(f"A figure could not be drawn: {line}")
+    report.build(folder.path, drawn)
     labels = labels_of(study.cells)
     failed = [
         f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])} ({_said(cell)})"

@@ -44,6 +44,19 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def test_a_study_of_ones_own_table_has_its_figures_also_where_bounds_are_asked_for(fgtsva):
+    """A stored cell says more of a table than a command does: what was in it."""
+    Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(12)))
+    words = ("environment=table", "environment.path=mine.csv", "environment.label=kind", "sampler=mala")
+    numbers = ("rounds=4", "runs=2", "diagnostics.runs=0", "bounds=true")
+    code, _, err = fgtsva("run", *words, *numbers, "output=here")
+    assert (code, err.strip()) == (0, "")
+    page = Path("here/report.html").read_text()
+    assert "figures/regret.svg" in page
+    assert fgtsva("report", "here")[0] == 0
+    assert Path("here/report.html").read_text() == page
+
+
 def test_run_writes_what_the_contract_names(fgtsva):
     code, out, _ = fgtsva("run", *SMALL, "output=here")
     assert code == 0
@@ -153,7 +166,7 @@ def test_without_output_the_folder_is_named_after_study_and_settings(fgtsva):
 def test_a_dry_run_counts_and_writes_nothing(fgtsva):
     words = ("sampler=exact,mala", "posterior.c=0,0.1,1", "rounds=50", "runs=3", "output=here")
     code, out, err = fgtsva("run", "environment=sparse", *words, "--dry-run")
-    assert (code, err) == (0, "")
+    assert (code, err.strip()) == (0, "")
     assert "6 cells; 2 programs to compile, 900 decisions" in out
     assert "exact, mala" in out
     assert list(Path.cwd().iterdir()) == []

@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from stored_study import store
 
-from experiments import cli, outcome, runner
+from experiments import cli, runner
 from experiments.cells import GROUPS
 from experiments.config import OPTIONS
+from experiments.figures import Drawn
 from fgtsva_ppl import Simulation
 from fgtsva_ppl.simulate import check
 from fgtsva_ppl.stopwatch import Seconds
@@ -115,11 +116,16 @@ NO_LIMIT = {
 }
 
 
+def undrawn(folder, *_):
+    folder.mkdir(exist_ok=True)
+    return Drawn([], [])
+
+
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(runner, "simulate", pretended)
-    monkeypatch.setattr(outcome, "draw", lambda *args: [])
-    monkeypatch.setattr("experiments.report.page.draw", lambda *args: [])
+    for module in ("experiments.outcome", "experiments.report.page"):
+        monkeypatch.setattr(f"{module}.draw", undrawn)
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ def test_condition_numbers_are_shown_where_they_are_the_point():
     assert shown(drawn, "posterior.alpha") == ["sweep", "condition", "quality"]
     assert shown(drawn, "posterior.c") == ["sweep", "quality"]
     assert shown(["regret"], None) == ["regret"]
+    assert shown(["regret", "gaps", "quality"], None) == ["gaps", "quality"]
 
 
 def test_every_study_is_shown():

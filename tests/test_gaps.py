@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from made_up import LEVELS, ROUNDS, RUNS, compared, made_up
+from matplotlib.figure import Figure
 
 from experiments import figures, gaps
 from experiments.config import resolve
 from experiments.layout import Layout
 from experiments.relation import pairs
+from experiments.statistics import Interval
 from fgtsva_ppl.diagnostics import METRICS
 
 FLOOR = 0.04
@@ -48,6 +50,7 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
     low, high = figure.axes[0].get_ylim()
     assert low > high  # the first row is above
     for ax in figure.axes:
+        assert len(ax.containers) == len(EVERY)
         for bars in ax.containers:
             (point, _, (line,)) = bars
             (x,), (y,) = point.get_data()
@@ -62,5 +65,17 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
 @pytest.mark.parametrize("number", [11, 12])
 def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
     cells, data = studied(EVERY[:number])
-    drawn = {path.stem for path in figures.draw(tmp_path, cells, data, Layout())}
-    assert ("gaps" in drawn) == (number + 1 > figures.MANY)
+    drawn = figures.draw(tmp_path, cells, data, Layout())
+    assert not drawn.undrawn
+    assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > figures.MANY)
+
+
+@pytest.mark.parametrize(
+    "gap", [Interval(3.0, 2.0, 4.0), Interval(-3.0, -4.0, -2.0), Interval(50.0, *[np.nan] * 2)]
+)
+def test_a_single_gap_is_inside_its_axis_whatever_its_sign_and_interval(gap):
+    axes = Figure().subplots()
+    axes.plot(gap.value, 0)
+    gaps._measure(axes, "x", [gap])
+    low, high = axes.get_xlim()
+    assert low < gap.value < high

@@ -14,7 +14,7 @@ import pytest
 from stored_bits import results
 from worlds import rest_is_slow
 
-from experiments import cli, store
+from experiments import cli, interruption, store
 from experiments.locks import Locks
 
 WORDS = (
@@ -195,9 +195,15 @@ def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_pa
     alone = (*WORDS, "runs=8", "rounds=3200", "every=16")
     words = (*alone, company, *(["launcher.slice=2"] if company == "launcher=dask" else []))
     folder, mark = tmp_path / "cut", f"fgtsva-test-{os.getpid()}"
+    script = tmp_path / "fgtsva"  # as it is installed: a worker process reads its file again
+    script.write_text("from experiments.cli import main\nif __name__ == '__main__':\n    main()\n")
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    own = {"env": {**os.environ, "FGTSVA_MARK": mark}, "start_new_session": True}
-    with subprocess.Popen(command(folder, words), **pipes, **own) as process:
+    own = {
+        "env": {**os.environ, "PYTHONPATH": str(Path.cwd()), "FGTSVA_MARK": mark},
+        "start_new_session": True,
+    }
+    called = [sys.executable, str(script), "run", *words, f"output={folder}"]
+    with subprocess.Popen(called, **pipes, **own) as process:
         while not list(folder.rglob("cells/*.nc")):
             assert process.poll() is None
             time.sleep(0.05)
@@ -212,6 +218,13 @@ def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_pa
     finish(folder, words)
     finish(tmp_path / "whole", alone)
     assert results(folder) == results(tmp_path / "whole")
+
+
+def test_the_last_words_take_the_place_of_what_is_shown_on_a_terminal():
+    with interruption.saying("kept", "go on"), interruption.in_place_of(2):
+        assert interruption._last_words(terminal=False) == "kept\ngo on\n"
+        assert interruption._last_words(terminal=True) == "\x1b[1A\r\x1b[J\x1b[?25hkept\ngo on\n"
+    assert interruption._last_words(terminal=False) == "Interrupted.\n"
 
 
 def marked(mark):

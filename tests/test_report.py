@@ -250,6 +250,16 @@ def test_a_figure_brings_no_script_and_no_address(tmp_path):
     assert '<use href="#f0-a"/><text>R &lt; 1</text>' in text
 
 
+def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch):
+    def broken(*_):
+        raise ValueError("too <large>")
+
+    monkeypatch.setattr("experiments.gaps.against_quality", broken)
+    text = write(store(tmp_path / "study")).read_text()
+    assert "A figure could not be drawn: quality (ValueError: too &lt;large&gt;)" in text
+    assert "File: figures/regret.svg" in text
+
+
 def test_figures_that_lie_there_are_no_part_of_the_report(report):
     """They may be cut short, of fewer cells, or somebody else's."""
     before, folder = report.read_bytes(), report.parent / "figures"

@@ -30,7 +30,7 @@ MOST = 1.25
 
 
 def inline(path: Path, prefix: str) -> Markup:
-    """The figure as an element. Raises InputError where the file is no SVG."""
+    """The figure as an element. It is our own, yet trusted no more than anybody's: InputError where it is no SVG."""
     try:
         root = ET.parse(path).getroot()
     except (ET.ParseError, OSError, ValueError) as error:

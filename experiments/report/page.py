@@ -9,16 +9,15 @@ from string import Template
 from typing import Any
 
 from experiments.cells import by_panel, labels_of
-from experiments.figures import draw
+from experiments.figures import Drawn, draw
 from experiments.report import against, figures, tables
 from experiments.report.markup import Markup, data_block, join, tag
 from experiments.report.reading import answer
 from experiments.report.rounds import rounds
 from experiments.report.stored import Stored, read
-from experiments.store import MARK, write_atomically
+from experiments.store import MARK, sweep, write_atomically
 from experiments.style import COLOURS, look
 from experiments.summary import Row
-from experiments.tuning import Data
 from experiments.wording import counted
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
@@ -40,7 +39,7 @@ CAPTIONS = {  # of figures whose name begins so, in the order in which they are 
 
 
 def write(folder: Path) -> Path:
-    """Writes `report.html` into an output folder, from what is stored there. Raises InputError if it is not one."""
+    """Draws the figures of an output folder anew and writes `report.html`. Raises InputError if it is not one."""
     try:
         return build(folder)
     except OSError as error:
@@ -52,16 +51,17 @@ def write(folder: Path) -> Path:
         raise InputError(f"{folder} holds what no report can be made of ({why})") from None
 
 
-def build(folder: Path, data: Data | None = None) -> Path:
-    """The same, but what the disk says is raised as it is; `data` need not be read where they are at hand.
+def build(folder: Path, drawn: Drawn | None = None) -> Path:
+    """The same, but what the disk says is raised as it is. Figures are drawn, unless they were just now.
 
-    Figures are drawn anew: those that lie there may be of fewer cells.
+    Those that lie there are not looked at: they may be cut short, of fewer cells, or somebody else's.
     """
     stored = read(folder)
-    drawn = draw(folder / "figures", stored.cells, data or stored.data(), stored.layout)
+    for place in (folder, folder / "figures"):
+        sweep(place)
+    drawn = drawn or draw(folder / "figures", stored.cells, stored.data(), stored.layout)
     path = folder / "report.html"
-    shown = sorted((one for one in drawn if one.suffix == ".svg"), key=lambda path: (_place(path), path.name))
-    write_atomically(path, page(stored, shown).encode())
+    write_atomically(path, page(stored, drawn).encode())
     return path
 
 
@@ -69,7 +69,7 @@ def _place(path: Path) -> int:
     return next((index for index, name in enumerate(CAPTIONS) if path.stem.startswith(name)), len(CAPTIONS))
 
 
-def page(stored: Stored, drawn: list[Path]) -> str:
+def page(stored: Stored, drawn: Drawn) -> str:
     """The page as text."""
     labels = labels_of(stored.cells)
     panels = {cell.id: panel for panel, cells in by_panel(stored.cells).items() for cell in cells}
@@ -95,7 +95,7 @@ def page(stored: Stored, drawn: list[Path]) -> str:
             "Regret around the probe rounds",
             _folded(against.by_round_table(stored.table("by_round"))),
         ),
-        "figures": ("Figures", join(map(_figure, range(len(drawn)), drawn)) if drawn else None),
+        "figures": ("Figures", _figures(drawn)),
         "rounds": ("A round, looked into", view),
         "settings": ("Settings and versions", _settings(stored)),
     }
@@ -185,6 +185,14 @@ def _failed(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> M
 
 def _status(row: Row) -> str:
     return ": ".join(str(row[key]) for key in ("status", "reason") if key in row)
+
+
+def _figures(drawn: Drawn) -> Markup | None:
+    shown = sorted(
+        (path for path in drawn.paths if path.suffix == ".svg"), key=lambda path: (_place(path), path.name)
+    )
+    told = [tag("p", f"A figure could not be drawn: {line}") for line in drawn.undrawn]
+    return join([*map(_figure, range(len(shown)), shown), *told]) if shown or told else None
 
 
 def _figure(index: int, path: Path) -> Markup:

@@ -1,4 +1,4 @@
-"""What a study left on disk, as the report needs it: no registry and no simulation, and nothing is executed."""
+"""What a study left on disk, as the report needs it: nothing is simulated and nothing executed."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ import h5py
 import xarray as xr
 from omegaconf import OmegaConf
 
-from experiments.cells import Cell
+from experiments.cells import GROUPS, Cell
 from experiments.errors import DamagedError
 from experiments.layout import Layout, layout_of
 from experiments.netcdf import check_links, check_seal, dataset
@@ -42,6 +42,12 @@ class StoredCell(Cell):
     def id(self) -> str:
         """The stored name."""
         return self.key
+
+    def _build(self, group: str) -> Any:
+        part = {
+            key: value for key, value in self.parts[group].items() if key != "content"
+        }  # a table's digest
+        return GROUPS[group].build(part.pop("name"), part)
 
 
 @dataclass(frozen=True)
