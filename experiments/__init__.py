@@ -1,7 +1,7 @@
 """Which question is asked: configs, studies, stored results, statistics, figures, the command line."""
 
-from experiments import interruption
+from experiments.cli import signals
 
-interruption.while_loading()
+signals.while_loading()
 # First of all: importing BlackJAX starts JAX, and the number of its devices can be set only before that.
 import fgtsva_ppl as fgtsva_ppl  # noqa: E402

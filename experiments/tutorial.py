@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import fgtsva_ppl as fg
-from experiments.style import look, plain_numbers, style
+from experiments.figures.style import look, plain_numbers, style
 from samplers import Sampler
 
 FOLDER = Path("tutorial")

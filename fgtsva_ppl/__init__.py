@@ -3,7 +3,7 @@
 Importing this package sets JAX up: float64, and one host device per core if JAX has not been used yet.
 """
 
-from fgtsva_ppl.runtime import configure
+from fgtsva_ppl.jax_config import configure
 
 configure()
 
@@ -18,9 +18,9 @@ from fgtsva_ppl.environments import (  # noqa: E402
     Noisy,
     Sparse,
 )
-from fgtsva_ppl.posteriors import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
+from fgtsva_ppl.posteriors.feel_good import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
 from fgtsva_ppl.rewards import GP, MLP, REWARDS, Hierarchical, Linear, LinearFunction, Logistic  # noqa: E402
-from fgtsva_ppl.simulate import Simulation, simulate  # noqa: E402
+from fgtsva_ppl.simulation.loop import Simulation, simulate  # noqa: E402
 from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402
 
 __version__ = "0.1.0"

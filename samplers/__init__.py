@@ -1,36 +1,36 @@
 """Interchangeable samplers for a log-density that changes from call to call. Knows targets, not bandits."""
 
-from samplers.adapter import adapted, from_blackjax
-from samplers.adjusted_mclmc import AdjustedMCLMC
-from samplers.barker import Barker
+from samplers.adaptation.preconditioning import Frame
 from samplers.base import Card, Draw, Kernel, Sampler, SamplerState, Step, card
-from samplers.control import Control
-from samplers.dynamic_hmc import DynamicHMC
-from samplers.elliptical_slice import EllipticalSlice
-from samplers.exact import Exact
-from samplers.fullrank_vi import FullrankVI
-from samplers.ghmc import GHMC
-from samplers.hmc import HMC
-from samplers.laplace import Laplace
-from samplers.mala import MALA
+from samplers.from_blackjax import adapted, from_blackjax
 from samplers.markov import MarkovSampler
-from samplers.mclmc import MCLMC
-from samplers.meanfield_vi import MeanfieldVI
-from samplers.nuts import NUTS
-from samplers.pathfinder import Pathfinder
-from samplers.psgld import PSGLD
+from samplers.mcmc.adjusted_mclmc import AdjustedMCLMC
+from samplers.mcmc.barker import Barker
+from samplers.mcmc.dynamic_hmc import DynamicHMC
+from samplers.mcmc.elliptical_slice import EllipticalSlice
+from samplers.mcmc.ghmc import GHMC
+from samplers.mcmc.hmc import HMC
+from samplers.mcmc.mala import MALA
+from samplers.mcmc.mclmc import MCLMC
+from samplers.mcmc.nuts import NUTS
+from samplers.mcmc.rmh import RMH
+from samplers.mcmc.slice import Slice
+from samplers.reference.control import Control
+from samplers.reference.exact import Exact
 from samplers.registry import Registry
-from samplers.rmh import RMH
 from samplers.settings import InputError
-from samplers.sghmc import SGHMC
-from samplers.sgld import SGLD
-from samplers.sgnht import SGNHT
-from samplers.slice import Slice
-from samplers.smc import SMC
-from samplers.svgd import SVGD
+from samplers.sgmcmc.psgld import PSGLD
+from samplers.sgmcmc.sghmc import SGHMC
+from samplers.sgmcmc.sgld import SGLD
+from samplers.sgmcmc.sgnht import SGNHT
+from samplers.sgmcmc.ulmc import ULMC
+from samplers.smc.smc import SMC
 from samplers.target import Gaussian, Target
-from samplers.ulmc import ULMC
-from samplers.whitening import Frame
+from samplers.vi.fullrank_vi import FullrankVI
+from samplers.vi.laplace import Laplace
+from samplers.vi.meanfield_vi import MeanfieldVI
+from samplers.vi.pathfinder import Pathfinder
+from samplers.vi.svgd import SVGD
 
 SAMPLERS: Registry[Sampler] = Registry("sampler", "fgtsva.samplers")
 SAMPLERS.register("exact", Exact)

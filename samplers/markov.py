@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers import tuning
+from samplers.adaptation import step_size
+from samplers.adaptation.preconditioning import Frame, frame
 from samplers.base import Card, Draw, Kernel, SamplerState, Spent, Step
 from samplers.target import Target
-from samplers.whitening import Frame, frame
 
 TOGETHER = 10  # steps whose randomness is drawn at once: the number of steps is traced, that of an array's rows is not
 
@@ -47,7 +47,7 @@ class MarkovSampler:
     def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
         """Starts at a position."""
         position = start(key)
-        return SamplerState(position, tuning.untuned(position.shape[-1]) if self._tuned else ())
+        return SamplerState(position, step_size.untuned(position.shape[-1]) if self._tuned else ())
 
     def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         """The position after `steps` transitions."""
@@ -55,9 +55,9 @@ class MarkovSampler:
         where = self.frame(target, state.position)
         position, learnt, spent = state.position, state.tuning, jnp.asarray(where.spent)
         if self.warmup:
-            length = jnp.where(tuning.due(learnt.targets, self.warmup_every), self.warmup, 0)
+            length = jnp.where(step_size.due(learnt.targets, self.warmup_every), self.warmup, 0)
             warm, first = jax.random.split(first)
-            position, learnt, more = tuning.warmed(
+            position, learnt, more = step_size.warmed(
                 warm, self.kernel, where, position, learnt, length, self.target_acceptance
             )
             spent = spent + more
@@ -82,7 +82,7 @@ class MarkovSampler:
         accepted = total.acceptance / self.steps
         if self._tuned:
             learnt = learnt._replace(targets=learnt.targets + 1)
-            learnt = tuning.followed(learnt, accepted, self.target_acceptance) if self.adapt else learnt
+            learnt = step_size.followed(learnt, accepted, self.target_acceptance) if self.adapt else learnt
         gradients = total.gradients + kernel.init_gradients + self.fetched + spent
         return SamplerState(position, learnt), Draw(position, accepted, total.diverged, gradients)
 

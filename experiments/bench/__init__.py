@@ -11,10 +11,10 @@ import jax
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.bench import costs, draws, paper, rounds
-from experiments.bench.clock import Measure
-from experiments.cells import code_version, versions
-from experiments.store import write_atomically
+from experiments.bench import draws, latency, paper, rounds
+from experiments.bench.timing import Measure
+from experiments.config.cell import code_version, versions
+from experiments.storage.folder import write_atomically
 from samplers.settings import InputError, nearest
 
 PARTS: dict[str, Callable[[bool], list[Measure]]] = {
@@ -23,10 +23,10 @@ PARTS: dict[str, Callable[[bool], list[Measure]]] = {
     "oracle": draws.oracle_draws,
     "nuts": draws.nuts,
     "general": rounds.general,
-    "asking": costs.asking,
-    "diagnosing": costs.diagnosing,
-    "compiling": costs.compiling,
-    "memory": costs.memory,
+    "asking": latency.asking,
+    "diagnosing": latency.diagnosing,
+    "compiling": latency.compiling,
+    "memory": latency.memory,
 }
 
 

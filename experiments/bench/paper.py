@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bench import native, plain
-from experiments.bench.clock import Measure, at_least, at_most, best
+from experiments.bench import c_baseline, numpy_baseline
+from experiments.bench.timing import Measure, at_least, at_most, best
 from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, simulate
 from fgtsva_ppl.environments.linear import hypercube
 
@@ -38,10 +38,10 @@ def measure(quick: bool) -> list[Measure]:
     few, share = settings(FEW, rounds), runs / FEW
     works: dict[str, Callable[[], Any]] = {
         "ours": lambda: ours(runs, rounds),
-        "NumPy": lambda: plain.langevin(arms(), **few),
+        "NumPy": lambda: numpy_baseline.langevin(arms(), **few),
     }
-    if native.library() is not None:
-        works["C"] = lambda: native.langevin(arms(), **settings(runs, rounds))
+    if c_baseline.library() is not None:
+        works["C"] = lambda: c_baseline.langevin(arms(), **settings(runs, rounds))
     for work in works.values():
         work()
     times = best(works, TURNS)

@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from experiments.bench.clock import Measure, at_most, best
+from experiments.bench.timing import Measure, at_most, best
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
 from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
-from fgtsva_ppl.protocols import Shape
-from fgtsva_ppl.simulate import reveal
+from fgtsva_ppl.simulation.loop import reveal
+from fgtsva_ppl.types import Shape
 from samplers.settings import integer, number, settings
 
 ARMS, CONTEXT = 5, 4

@@ -8,17 +8,17 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from experiments.cells import by_panel, labels_of
-from experiments.figures import Drawn, draw
-from experiments.report import against, figures, tables
+from experiments.analysis.summary import Row
+from experiments.analysis.text import counted
+from experiments.config.cell import by_panel, labels_of
+from experiments.figures.draw import Drawn, draw
+from experiments.figures.style import COLOURS, look
+from experiments.report import association_tables, svg, tables
+from experiments.report.load import Stored, read
 from experiments.report.markup import Markup, data_block, join, tag
 from experiments.report.reading import answer
-from experiments.report.rounds import rounds
-from experiments.report.stored import Stored, read
-from experiments.store import MARK, sweep, write_atomically
-from experiments.style import COLOURS, look
-from experiments.summary import Row
-from experiments.wording import counted
+from experiments.report.round_view import rounds
+from experiments.storage.folder import MARK, sweep, write_atomically
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.settings import InputError
 
@@ -86,14 +86,14 @@ def page(stored: Stored, drawn: Drawn) -> str:
             "Sampler quality",
             tables.quality_table(stored.rows, [stored.probes.get(cell.id) for cell in stored.cells]),
         ),
-        "cost": ("Work to come close to exact regret", against.cost_table(stored.table("cost"))),
+        "cost": ("Work to come close to exact regret", association_tables.cost_table(stored.table("cost"))),
         "association": (
             "Diagnostics against regret",
-            against.association_table(stored.table("association")),
+            association_tables.association_table(stored.table("association")),
         ),
         "by-round": (
             "Regret around the probe rounds",
-            _folded(against.by_round_table(stored.table("by_round"))),
+            _folded(association_tables.by_round_table(stored.table("by_round"))),
         ),
         "figures": ("Figures", _figures(drawn)),
         "rounds": ("A round, looked into", view),
@@ -199,7 +199,7 @@ def _figure(index: int, path: Path) -> Markup:
     name = path.stem.replace("_", " ")
     shown = tag(
         "div",
-        figures.inline(path, f"f{index}-"),
+        svg.inline(path, f"f{index}-"),
         class_="card scroll",
         tabindex=0,
         role="region",

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from experiments.cells import REFERENCE
-from experiments.statistics import Interval
-from experiments.summary import Row
-from experiments.wording import counted
+from experiments.analysis.statistics import Interval
+from experiments.analysis.summary import Row
+from experiments.analysis.text import counted
+from experiments.config.cell import REFERENCE
 
 NAMED = 6  # cells in a sentence; more are counted
 

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.analysis.statistics import Interval
+from experiments.analysis.summary import LOCKED, NAMES, Row
+from experiments.report.load import Probes
 from experiments.report.markup import Markup, join, tag
 from experiments.report.reading import interval
-from experiments.report.stored import Probes
-from experiments.statistics import Interval
-from experiments.summary import LOCKED, NAMES, Row
 from fgtsva_ppl.diagnostics import METRICS
 
 FIXED = (*NAMES, "runs", "rounds", "seed")

@@ -4,14 +4,14 @@ FGTS-VA, FGTS-A, FGTS-B and vanilla Thompson sampling are the agent `thompson` w
 sampling with heteroscedastic weights is the posterior `fgts_va` with c=0.
 """
 
-from fgtsva_ppl.agents.asking import ThompsonAgent
+from fgtsva_ppl.agents.ask_tell import ThompsonAgent
+from fgtsva_ppl.agents.baselines import Clairvoyant, EpsilonGreedy, Greedy, Uniform
 from fgtsva_ppl.agents.ensemble import Ensemble
+from fgtsva_ppl.agents.linear_ts import LinNATS, LinTS
 from fgtsva_ppl.agents.oful import OFUL, WeightedOFUL
-from fgtsva_ppl.agents.sampling import LinNATS, LinTS
 from fgtsva_ppl.agents.save import SAVE, LinVDTS
-from fgtsva_ppl.agents.simple import Clairvoyant, EpsilonGreedy, Greedy, Uniform
 from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
-from fgtsva_ppl.protocols import Agent
+from fgtsva_ppl.types import Agent
 from samplers.registry import Registry
 
 AGENTS: Registry[Agent] = Registry("agent", "fgtsva.agents")

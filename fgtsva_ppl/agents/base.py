@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.agents.ridge import Ridge, ridge
-from fgtsva_ppl.protocols import Effort, Round, Shape
+from fgtsva_ppl.types import Effort, Round, Shape
 from samplers.settings import InputError, number
 
 ROUNDING = 1e-9  # relative; differences that are not rounding are nearly never that small

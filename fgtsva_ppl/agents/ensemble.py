@@ -7,10 +7,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.agents.base import decide, need_linear
-from fgtsva_ppl.posterior import REVEALED, Posterior
-from fgtsva_ppl.posteriors import FGTSVA
-from fgtsva_ppl.protocols import Effort, Round, Shape
+from fgtsva_ppl.posteriors.base import REVEALED, Posterior
+from fgtsva_ppl.posteriors.feel_good import FGTSVA
 from fgtsva_ppl.rewards import AnyReward, Linear, latent
+from fgtsva_ppl.types import Effort, Round, Shape
 from samplers.settings import InputError, integer, part, settings, structure
 
 

@@ -16,7 +16,7 @@ from fgtsva_ppl.agents.base import (
     radius_field,
 )
 from fgtsva_ppl.horizon import known, or_else
-from fgtsva_ppl.protocols import Round, Shape
+from fgtsva_ppl.types import Round, Shape
 from samplers.settings import InputError, choice, number, settings, switch
 
 

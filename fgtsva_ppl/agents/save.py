@@ -15,7 +15,7 @@ from jax import Array
 from fgtsva_ppl.agents.base import decide, delta_field, need_linear, radius_field
 from fgtsva_ppl.agents.ridge import Ridge, ridge
 from fgtsva_ppl.horizon import known, or_else
-from fgtsva_ppl.protocols import Effort, Round, Shape
+from fgtsva_ppl.types import Effort, Round, Shape
 from samplers.settings import choice, integer, number, settings
 
 PRACTICAL_LAYERS = 5  # of uclaml/VACDB

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.history import Anchor, History, Running, empty, grown
-from fgtsva_ppl.posterior import Posterior
-from fgtsva_ppl.posteriors import FGTSVA
-from fgtsva_ppl.protocols import Effort, Round, Shape
+from fgtsva_ppl.posteriors.base import Posterior
+from fgtsva_ppl.posteriors.feel_good import FGTSVA
+from fgtsva_ppl.posteriors.history import Anchor, History, Running, empty, grown
 from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
 from fgtsva_ppl.rewards.program import check_values
+from fgtsva_ppl.types import Effort, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
 from samplers.settings import InputError, part, settings, structure, switch
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
-from fgtsva_ppl.diagnostics import series
+from fgtsva_ppl.diagnostics import arviz_vectorized
 
 
 class Mixing(NamedTuple):
@@ -41,10 +41,10 @@ def mixing(chains: np.ndarray) -> Mixing:
     if np.any(sound):
         values = np.moveaxis(flat[sound], -1, 1)  # problem, size, chain, draw
         different = number + np.round(unique[sound] * number * (draws - 1))
-        rhat[sound] = series.rhat(values).max(axis=1)
-        ess_bulk[sound] = np.minimum(series.ess_bulk(values).min(axis=1), different)
-        ess_tail[sound] = np.minimum(series.ess_tail(values).min(axis=1), different)
-        mcse[sound] = (series.mcse_mean(values) / values.std(axis=(-2, -1))).max(axis=1)
+        rhat[sound] = arviz_vectorized.rhat(values).max(axis=1)
+        ess_bulk[sound] = np.minimum(arviz_vectorized.ess_bulk(values).min(axis=1), different)
+        ess_tail[sound] = np.minimum(arviz_vectorized.ess_tail(values).min(axis=1), different)
+        mcse[sound] = (arviz_vectorized.mcse_mean(values) / values.std(axis=(-2, -1))).max(axis=1)
     found = (rhat, ess_bulk, ess_tail, mcse, unique)
     return Mixing(*(np.asarray(one.reshape(chains.shape[:-3])) for one in found))
 

@@ -15,11 +15,11 @@ from jax import Array
 from jax.sharding import Mesh
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
-from fgtsva_ppl.protocols import Environment, Round
-from fgtsva_ppl.simulate import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from fgtsva_ppl.simulation.loop import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from fgtsva_ppl.types import Environment, Round
 from samplers import NUTS, Draw, Exact, MarkovSampler, Sampler, SamplerState, Target
-from samplers.approximation import mode
-from samplers.whitening import frame
+from samplers.adaptation.preconditioning import frame
+from samplers.vi.base import mode
 
 DIAGNOSIS = 3  # stream of a run's randomness, beside those of the loop
 REFERENCE_CHAINS, REFERENCE_DRAWS = 4, 1000  # where there is no oracle

@@ -4,10 +4,10 @@ from fgtsva_ppl.environments.classification import BreastCancer, Digits, Iris, O
 from fgtsva_ppl.environments.finite import FiniteClass
 from fgtsva_ppl.environments.linear import Contextual, Dense, Deterministic, Homoscedastic, Sparse
 from fgtsva_ppl.environments.noise import NOISES
-from fgtsva_ppl.environments.noisy import Noisy
-from fgtsva_ppl.environments.teachers import LogisticTeacher, MLPTeacher, Quadratic
+from fgtsva_ppl.environments.nonlinear import LogisticTeacher, MLPTeacher, Quadratic
 from fgtsva_ppl.environments.wheel import Wheel
-from fgtsva_ppl.protocols import Environment
+from fgtsva_ppl.environments.with_noise import Noisy
+from fgtsva_ppl.types import Environment
 from samplers.registry import Registry
 
 ENVIRONMENTS: Registry[Environment] = Registry("environment", "fgtsva.environments")

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.environments import tables
+from fgtsva_ppl.environments import datasets
 from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
-from fgtsva_ppl.protocols import Outcome, Round, Shape
+from fgtsva_ppl.types import Outcome, Round, Shape
 from samplers.settings import integer, number, settings, text
 
 
@@ -32,13 +32,13 @@ class Classification(ABC):
 
     @property
     @abstractmethod
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """Where the table is."""
 
     @property
-    def table(self) -> tables.Table:
+    def table(self) -> datasets.Table:
         """What is used of it."""
-        return tables.reduced(self.source, self.rows, self.components)
+        return datasets.reduced(self.source, self.rows, self.components)
 
     @property
     def shape(self) -> Shape:
@@ -65,9 +65,9 @@ class Digits(Classification):
     """Handwritten digits of 8 x 8 pixels, ten classes (scikit-learn's)."""
 
     @property
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """1797 rows."""
-        return tables.Source("bundled", "digits")
+        return datasets.Source("bundled", "digits")
 
 
 @settings
@@ -75,9 +75,9 @@ class BreastCancer(Classification):
     """Tumours, two classes (scikit-learn's)."""
 
     @property
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """569 rows of 30 numbers."""
-        return tables.Source("bundled", "breast_cancer")
+        return datasets.Source("bundled", "breast_cancer")
 
 
 @settings
@@ -85,9 +85,9 @@ class Wine(Classification):
     """Wines, three classes (scikit-learn's)."""
 
     @property
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """178 rows of 13 numbers."""
-        return tables.Source("bundled", "wine")
+        return datasets.Source("bundled", "wine")
 
 
 @settings
@@ -95,9 +95,9 @@ class Iris(Classification):
     """Flowers, three classes (scikit-learn's)."""
 
     @property
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """150 rows of 4 numbers."""
-        return tables.Source("bundled", "iris")
+        return datasets.Source("bundled", "iris")
 
 
 @settings
@@ -108,14 +108,14 @@ class TableBandit(Classification):
     label: str = text(default="", doc="the column that is to be predicted")
 
     @property
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """Whatever is in the file."""
-        return tables.Source("file", self.path, self.label)
+        return datasets.Source("file", self.path, self.label)
 
     @property
     def fingerprint(self) -> str:
         """Of the file's content."""
-        return tables.fingerprint(self.path)
+        return datasets.fingerprint(self.path)
 
 
 @settings
@@ -127,6 +127,6 @@ class OpenML(Classification):
     )
 
     @property
-    def source(self) -> tables.Source:
+    def source(self) -> datasets.Source:
         """Whatever OpenML has."""
-        return tables.Source("openml", self.dataset)
+        return datasets.Source("openml", self.dataset)

@@ -6,8 +6,8 @@ from jax import Array
 
 from fgtsva_ppl.environments.linear import Instance, LinearEnvironment
 from fgtsva_ppl.environments.noise import SparseNoise, SteadyNoise
-from fgtsva_ppl.protocols import Shape
 from fgtsva_ppl.rewards.finite import table
+from fgtsva_ppl.types import Shape
 from samplers.settings import integer, number, settings, switch
 
 

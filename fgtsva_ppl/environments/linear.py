@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, SteadyNoise
-from fgtsva_ppl.protocols import Outcome, Round, Shape
+from fgtsva_ppl.types import Outcome, Round, Shape
 from samplers.settings import InputError, integer, number, settings, switch
 
 MOST_HYPERCUBE_DIM = 16

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
-from fgtsva_ppl.protocols import Outcome, Round, Shape
+from fgtsva_ppl.types import Outcome, Round, Shape
 from samplers.settings import number, settings
 
 ARMS = 5

@@ -6,7 +6,7 @@ from fgtsva_ppl.rewards.hierarchical import Hierarchical
 from fgtsva_ppl.rewards.linear import Linear
 from fgtsva_ppl.rewards.logistic import Logistic
 from fgtsva_ppl.rewards.mlp import MLP
-from fgtsva_ppl.rewards.modelled import Modelled
+from fgtsva_ppl.rewards.noise_model import Modelled
 from fgtsva_ppl.rewards.program import (
     AnyReward,
     Embedded,

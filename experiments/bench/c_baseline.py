@@ -1,0 +1,94 @@
+"""The same loop in C, built on the spot where there is a compiler."""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from fgtsva_ppl.jax_config import cache_folder
+
+SOURCE = Path(__file__).parent / "langevin.c"
+FLAGS = ("-O3", "-fopenmp", "-shared", "-fPIC")
+
+
+def compiler() -> str | None:
+    """A C compiler, if this machine has one."""
+    return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL | None:
+    """The compiled loop; None where it cannot be built."""
+    found = compiler()
+    if found is None:
+        return None
+    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join((found, *FLAGS)).encode()).hexdigest()[:16]
+    target = cache_folder() / "native" / f"langevin-{digest}.so"
+    if not target.exists():
+        partial = target.with_suffix(f".{os.getpid()}.part")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            command = [found, *FLAGS, "-o", str(partial), str(SOURCE), "-lm"]
+            subprocess.run(command, check=True, capture_output=True)
+            partial.replace(target)
+        except (OSError, subprocess.CalledProcessError):  # without OpenMP, say
+            return None
+    return ctypes.CDLL(str(target))
+
+
+def gradient(
+    actions: np.ndarray, precision: np.ndarray, shift: np.ndarray, lam: float, theta: np.ndarray
+) -> np.ndarray:
+    """grad log p(theta) = shift - P theta + lam a_best."""
+    out = np.empty_like(theta)
+    arrays = [_pointer(array) for array in (actions, precision, shift)]
+    dim, arms = ctypes.c_int(actions.shape[1]), ctypes.c_int(actions.shape[0])
+    _loaded().gradient(dim, arms, *arrays, ctypes.c_double(lam), _pointer(theta), _pointer(out))
+    return out
+
+
+def largest(matrix: np.ndarray) -> float:
+    """The largest eigenvalue of a symmetric matrix, which the step is measured by."""
+    found = _loaded().largest
+    found.restype = ctypes.c_double
+    value: float = found(ctypes.c_int(len(matrix)), _pointer(matrix))
+    return value
+
+
+def langevin(
+    actions: np.ndarray, *, runs: int, rounds: int, steps: int, size: float, c: float, p: float, seed: int
+) -> np.ndarray:
+    """Final regrets of all runs."""
+    out = np.empty(runs)
+    arms, dim = actions.shape
+    whole = [ctypes.c_int(number) for number in (runs, rounds, steps)]
+    real = [ctypes.c_double(number) for number in (size, c, p)]
+    _loaded().langevin(
+        ctypes.c_int(dim),
+        ctypes.c_int(arms),
+        _pointer(actions),
+        *whole,
+        *real,
+        ctypes.c_uint64(seed),
+        ctypes.c_int(len(jax.devices())),  # the cores that our own loop has
+        _pointer(out),
+    )
+    return out
+
+
+def _loaded() -> ctypes.CDLL:
+    found = library()
+    assert found is not None
+    return found
+
+
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
+    assert array.dtype == np.float64
+    assert array.flags.c_contiguous
+    return ctypes.c_void_p(array.ctypes.data)

@@ -1,0 +1,1 @@
+"""Studies and cells from command-line overrides."""

@@ -1,0 +1,1 @@
+"""Computes the cells of a study."""

@@ -1,0 +1,127 @@
+"""Figures of the regret gap to exact draws: cell by cell, and against what diagnostics say."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter
+
+from experiments.analysis.diagnostics_vs_regret import Pair, median_of
+from experiments.analysis.statistics import Interval
+from experiments.config.cell import by_panel, labels_of
+from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
+from experiments.figures.sweeps import floor_of
+from experiments.storage.folder import values
+from fgtsva_ppl.diagnostics import METRICS
+
+LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger
+FAR = 20.0  # which is larger than this
+SCALES = f"(linear up to {LINEAR:g}, logarithmic beyond)"
+FROM_FLOOR = 0.8  # width of the line from a cell's floor of total variation to its own
+ROW, LETTER = 0.24, 0.08  # inches
+SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
+
+
+def by_cell(found: Sequence[Pair]) -> Figure:
+    """Each cell's gap with its interval, a cell a row and an environment a panel; the largest above."""
+    cells = [pair.cell for pair in found]
+    labels, gaps = labels_of(cells), {pair.cell.id: pair.gap for pair in found}
+    panels = by_panel(cells)
+    largest: dict[str, float] = {}
+    for cell in cells:
+        largest[labels[cell.id]] = max(largest.get(labels[cell.id], -math.inf), gaps[cell.id].value)
+    rows = sorted(largest, key=lambda label: -largest[label])
+    names = tuple(dict.fromkeys(str(cell.flat["sampler"]) for cell in cells))
+    width = 3.0 + LETTER * max(map(len, rows))
+    figure, axes = panels_of(len(panels), max(4.4, width), ROW * len(rows) + 1.4)
+    for ax, (title, members) in zip(axes, panels.items(), strict=False):
+        for cell in members:
+            gap, y = gaps[cell.id], rows.index(labels[cell.id])
+            shown = marked(str(cell.flat["sampler"]), names)
+            ax.errorbar(gap.value, y, xerr=_bar(gap), marker="o", ms=5, capsize=2, lw=1, **shown)
+        ax.axvline(0, color="black", ls="--", lw=1)
+        ax.set(title=title)
+        _measure(ax, "x", [gaps[cell.id] for cell in members])
+        ax.set_yticks(range(len(rows)), rows if ax in axes[::2] else [""] * len(rows), fontsize=10)
+        ax.set_ylim(len(rows) - 0.4, -0.6)
+    return figure
+
+
+def against_quality(found: Sequence[Pair]) -> Figure:
+    """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
+
+    Total variation has a floor, which is not the same for all cells: a thin line leads from it to the point.
+    A diagnostic that is infinite (R-hat of chains that stand still) is drawn as an arrow at the right edge.
+    """
+    figure = Figure(figsize=(9.0, 7.6))
+    axes = figure.subplots(2, 2).ravel()
+    environments = dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found)
+    markers = dict(zip(environments, itertools.cycle(MARKERS), strict=False))
+    names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
+    gaps, floors = [pair.gap for pair in found], [floor_of(pair.data) for pair in found]
+    for ax, metric in zip(axes, SHOWN, strict=True):
+        medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
+        finite = medians[np.isfinite(medians)]
+        edge = float(finite.max()) * 1.3 if finite.size else 1.0
+        for pair, gap, x, floor in zip(found, gaps, medians, floors, strict=True):
+            name = str(pair.cell.flat["sampler"])
+            marker = markers[str(pair.cell.flat["environment"])] if np.isfinite(x) else ">"
+            at = edge if np.isposinf(x) else x
+            shown = marked(name, names)
+            ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
+            if metric == "tv" and np.isfinite(floor):
+                ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
+        ax.axhline(0, color="black", ls="--", lw=1)
+        ax.set(xlabel=METRICS[metric])
+        _measure(ax, "y", gaps)
+        if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
+            ax.set_xscale("log")
+            plain_axis(ax.xaxis, decades=2.5)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for ax in axes[1::2]:
+        ax.set_ylabel("")
+    handles = [Line2D([], [], marker="o", ls="", label=name, **marked(name, names)) for name in names]
+    handles += [
+        Line2D([], [], color="grey", marker=marker, ls="", label=name) for name, marker in markers.items()
+    ]
+    handles += (
+        [Line2D([], [], label="from its floor of TV", lw=FROM_FLOOR, color="grey")]
+        if np.any(np.isfinite(floors))
+        else []
+    )
+    handles_below(figure, {str(handle.get_label()): handle for handle in handles})
+    return figure
+
+
+def _bar(gap: Interval) -> list[list[float]]:
+    return [[max(0.0, gap.value - gap.low)], [max(0.0, gap.high - gap.value)]]  # not below, by rounding
+
+
+def _measure(ax: Axes, which: Literal["x", "y"], gaps: Sequence[Interval]) -> None:
+    """The axis along which gaps go: to scale, or logarithmic on both sides of zero where some are far larger."""
+    low = min(
+        -1.0, *(end for gap in gaps for end in (gap.value, gap.low))
+    )  # of a single run there is no interval
+    high = max(1.0, *(end for gap in gaps for end in (gap.value, gap.high)))
+    label, axis = "regret gap to exact", ax.xaxis if which == "x" else ax.yaxis
+    if max(-low, high) > FAR:
+        (ax.set_xscale if which == "x" else ax.set_yscale)("symlog", linthresh=LINEAR)
+        ax.set(**{f"{which}lim": (1.5 * low, 1.5 * high)})
+        axis.set_major_locator(
+            FixedLocator(_both_ways(1.5 * max(-low, high), 100.0 if which == "x" else 1000.0))
+        )
+        label += f"\n{SCALES}"
+    ax.set(**{f"{which}label": label})
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def _both_ways(reach: float, few: float = 1000.0) -> list[float]:
+    """Numbers for an axis that is logarithmic on both sides of zero; up to a `few` also between powers of ten."""
+    powers = [10.0**power for power in range(math.ceil(math.log10(reach)) + 1)]
+    steps = [step * power for power in powers for step in ((1, 2, 5) if reach < few else (1,))]
+    return [0.0, *steps, *(-step for step in steps)]

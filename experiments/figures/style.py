@@ -1,0 +1,249 @@
+"""One look for all figures: colour-blind safe, the same colour for a sampler everywhere, the oracle in black."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from experiments.config.cell import REFERENCE
+from fgtsva_ppl import SAMPLERS
+
+# Okabe and Ito's palette without black and yellow, then Tol's muted colours for what comes after.
+COLOURS = (
+    "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+    "#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE", "#661100", "#6699CC",
+)  # fmt: skip
+FIRST = ("sgld", "psgld", "mala", "hmc", "nuts")  # seen together most often: the colours furthest apart
+MARKERS = "osD^vP*Xhp<>8dH"
+DASHES = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # of settings; dashes alone are the oracle's
+
+# What is no sampler: none has the colour of one of the first, and those of one colour differ in their lines. Feel-good
+# and other Thompson sampling is drawn through, confidence bounds are dashed, Gaussians around a regression dash-dotted.
+ALGORITHMS: dict[str, tuple[str, Any]] = {
+    "FGTS-VA": ("#A50026", "-"), "fgts_va": ("#A50026", "-"), "thompson": ("#A50026", "-"),
+    "TS, weighted": ("#44AA99", "-"), "ts": ("#44AA99", "-"),
+    "FGTS-A": ("#AA4499", "-"), "fgts_a": ("#AA4499", "-"),
+    "FGTS-B": ("#56B4E9", "-"), "fgts_b": ("#56B4E9", "-"),
+    "OFUL": ("#999933", (0, (5, 1))), "oful": ("#999933", (0, (5, 1))),
+    "Weighted OFUL+": ("#332288", (0, (5, 1))), "weighted_oful": ("#332288", (0, (5, 1))),
+    "Weighted OFUL (sub-Gaussian)": ("#117733", (0, (5, 1))),
+    "SAVE": ("#882255", (0, (5, 1))), "save": ("#882255", (0, (5, 1))),
+    "SAVE (practical)": ("#CC6677", (0, (5, 1))),
+    "LinTS": ("#6699CC", "-."), "lints": ("#6699CC", "-."),
+    "LinNATS-style": ("#661100", "-."), "linnats": ("#661100", "-."),
+    "LinVDTS-style": ("#DDCC77", "-."), "linvdts": ("#DDCC77", "-."),
+    "ensemble": ("#0F6E84", "-"), "greedy": ("#5D4E00", "-"), "epsilon_greedy": ("#AA7744", "-"),
+    "uniform": ("#777777", "-"), "clairvoyant": ("#333333", ":"),
+}  # fmt: skip
+ROOM = 14  # lines of a legend that a panel has room for
+FEW = 3  # lines of one colour that markers tell apart; more have shades
+
+RC: Any = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 120,
+    "font.size": 11,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fgtsva",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Figures made inside have the house style and need no screen."""
+    with mpl.rc_context(RC):
+        yield
+
+
+def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Colour and line of a sampler, an algorithm, an agent or a posterior, or of anything else among `others`.
+
+    An algorithm that is called after its sampler, `FGTS-VA (SGLD)`, looks as that does.
+    """
+    name = _sampler_of(name)
+    if name == REFERENCE:
+        return {"color": "black", "linestyle": "--", "zorder": 2.5}  # above the others, which are at 2
+    if name in ALGORITHMS:
+        colour, line = ALGORITHMS[name]
+        return {"color": colour, "linestyle": line}
+    names = [*FIRST, *(known for known in SAMPLERS.names() if known not in (REFERENCE, *FIRST))]
+    index = names.index(name) if name in names else others.index(name) if name in others else 0
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": "-" if index < len(COLOURS) else ":"}
+
+
+def _sampler_of(name: str) -> str:
+    inside = name.rpartition("(")[2].rstrip(")").lower()
+    return inside if inside in SAMPLERS.names() else name
+
+
+def _unknown(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
+        name for name in names if name not in ALGORITHMS and _sampler_of(name) not in SAMPLERS.names()
+    )
+
+
+def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The looks of algorithms, each as everywhere; the first two stand out."""
+    return {
+        name: look(name, _unknown(names))
+        | {"linewidth": 2.6 if index < 2 or _sampler_of(name) == REFERENCE else 1.5}
+        for index, name in enumerate(names)
+    }
+
+
+def graded(levels: Sequence[float]) -> dict[float, dict[str, Any]]:
+    """Colours from dark to light for the values of a setting, in their order; zero is dash-dotted."""
+    shades = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(levels)))
+    return {
+        level: {"color": to_hex(shade), "linestyle": "-" if level else "-."}
+        for level, shade in zip(levels, shades, strict=True)
+    }
+
+
+def variants(owners: Mapping[str, str], several: bool = True) -> dict[str, dict[str, Any]]:
+    """The looks of lines, given by label whose they are: a colour says whose, a marker what else the label says.
+
+    The same words have the same marker and dash whoever's they are, but the oracle is black and dashed always. Many
+    lines of one owner go from dark to light, as do those of one alone. Without `several` lines of an owner in one
+    place nothing but colours is needed.
+    """
+    who = list(dict.fromkeys(owners.values()))
+    looks = {name: look(name, _unknown(who)) for name in who}
+    shared = Counter(own["color"] for own in looks.values())
+    rest = {label: " ".join(word for word in label.split() if word != own) for label, own in owners.items()}
+    kinds = [kind for kind in dict.fromkeys(rest.values()) if kind] if several else []
+    dashes = DASHES if len(kinds) <= len(DASHES) else DASHES[:1]
+    made = {}
+    for label, name in owners.items():
+        own = looks[name]
+        if name != REFERENCE and shared[own["color"]] == 1:
+            own = own | {"linestyle": "-"}
+        if rest[label] in kinds and len(kinds) > 1:
+            index = kinds.index(rest[label])
+            own = own | {"marker": MARKERS[index % len(MARKERS)]}
+            if own["linestyle"] == "-":
+                own = own | {"linestyle": dashes[index % len(dashes)]}
+            alike = [other for other, owner in owners.items() if owner == name]
+            if name != REFERENCE and (len(who) == 1 or len(alike) > FEW):
+                own = own | {"color": _shades(own["color"] if len(who) > 1 else None, alike)[label]}
+        made[label] = own
+    return made
+
+
+def _shades(colour: str | None, labels: Sequence[str]) -> dict[str, str]:
+    """From dark to light around a colour; through several colours if it is None."""
+    if colour is None:
+        ramp: Any = mpl.colormaps["viridis"]
+        return {
+            label: to_hex(ramp(at))
+            for label, at in zip(labels, np.linspace(0, 0.9, len(labels)), strict=True)
+        }
+    ramp = LinearSegmentedColormap.from_list("", ["black", colour, "white"])
+    return {
+        label: to_hex(ramp(at)) for label, at in zip(labels, np.linspace(0.3, 0.78, len(labels)), strict=True)
+    }
+
+
+def marked(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A sampler as a point: hollow where its colour is another's too."""
+    own = look(name, others)
+    return {"color": own["color"], "markerfacecolor": "white" if own["linestyle"] == ":" else own["color"]}
+
+
+def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
+    """A figure with that many panels, two beside each other at most, so that half its width is enough to read it."""
+    columns = min(count, 2)
+    rows = math.ceil(count / columns)
+    figure = Figure(figsize=(max(width * columns, 7.0), height * rows))
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for spare in axes[count:]:
+        spare.set_axis_off()
+    return figure, axes
+
+
+def handles_of(axes: np.ndarray) -> dict[str, Artist]:
+    """What is drawn in some panels, by label."""
+    return {
+        label: handle
+        for ax in axes.flat
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+
+
+def legend_below(figure: Figure, axes: np.ndarray) -> None:
+    """One for all panels, below them."""
+    handles_below(figure, handles_of(axes))
+
+
+def handles_below(figure: Figure, handles: Mapping[str, Artist]) -> None:
+    """A legend of its own below all panels, in as many columns as there is room for and its rows need."""
+    labels = list(handles)
+    columns = max(1, _columns(labels, figure.get_figwidth()))
+    rows = math.ceil(len(labels) / columns)
+    figure.set_figheight(figure.get_figheight() + 0.2 * rows)
+    figure.legend(
+        handles.values(), labels, loc="outside lower center", ncols=math.ceil(len(labels) / rows), fontsize=9,
+        handlelength=2.6,
+    )  # fmt: skip
+
+
+def _columns(labels: Sequence[str], width: float) -> int:
+    """How many fit beside each other, each as wide as its longest label."""
+
+    def needed(columns: int) -> float:
+        rows = math.ceil(len(labels) / columns)
+        longest = [max(map(len, labels[start : start + rows])) for start in range(0, len(labels), rows)]
+        return sum(0.75 + 0.075 * length for length in longest)
+
+    return next((columns for columns in range(len(labels), 1, -1) if needed(columns) <= width), 1)
+
+
+def legend_spare(figure: Figure, axes: np.ndarray, count: int) -> None:
+    """One for all panels, in the place of one that is missing; below them where none is, or where it is too small."""
+    handles = handles_of(axes)
+    if count == len(axes) or len(handles) > ROOM:
+        handles_below(figure, handles)
+    else:
+        axes[-1].legend(handles.values(), handles.keys(), loc="center", fontsize=10, handlelength=2.6)
+
+
+def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
+    """One for all panels, to their right."""
+    handles = handles_of(axes)
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside right center",
+        fontsize=9,
+        title=title,
+        handlelength=2.6,
+    )
+
+
+def plain_numbers(ax: Axes) -> None:
+    """Numbers of a logarithmic upright axis as they are; over few decades also between the powers of ten."""
+    plain_axis(ax.yaxis)
+
+
+def plain_axis(axis: Axis, decades: float = 3) -> None:
+    """The same for either axis; up to so many decades have numbers between the powers of ten, the fewer the more."""
+    low, high = axis.get_view_interval()
+    steps = {4.0: (1, 1.5, 2, 3, 4, 5, 6, 8), 12.0: (1, 2, 3, 5, 7), 10.0**decades: (1, 2, 5), math.inf: (1,)}
+    axis.set_major_locator(LogLocator(subs=next(subs for most, subs in steps.items() if high < most * low)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,97 @@
+"""Tables that set quality against regret: what closeness costs, which diagnostic goes with the gap, round by round."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.analysis.diagnostics_vs_regret import ACROSS
+from experiments.analysis.summary import Row
+from experiments.report.markup import Markup
+from experiments.report.tables import SHORT, Column, interval_of, of, table
+from fgtsva_ppl.diagnostics import METRICS
+
+BESIDE = ("tv", "nested_rhat", "rhat")  # beside the regret of a round; the others are in the file
+
+
+def cost_table(rows: Sequence[Row]) -> Markup | None:
+    """The least work close to exact regret; None where there is nothing to be close to."""
+    if not rows:
+        return None
+    columns = [
+        Column("sampler", of("sampler")),
+        Column("of", of("case")),
+        Column("gradients / round", interval_of("gradients")),
+        Column("gradients of a draw", of("work")),
+        Column("computing, s", interval_of("seconds")),
+    ]
+    caption = (
+        "Cost of closeness. The least work of a cell whose mean regret is within 10% of that of exact draws. In "
+        "brackets what the 95% interval of the ratio leaves open: the least work of a cell that it does not exclude, "
+        "and of one that is within 10% by all of it; ∞ where there is none."
+    )
+    return table(caption, columns, rows)
+
+
+def association_table(rows: Sequence[Row]) -> Markup | None:
+    """Rank correlations of every diagnostic with the regret gap; None where no diagnostic has one."""
+    known = [row for metric in METRICS if _is_known(row := _associated(metric, rows))]
+    if not known:
+        return None
+    columns = [
+        Column("diagnostic", of("diagnostic")),
+        Column("across samplers", interval_of("across")),
+        Column("within, median", of("median")),
+        Column("within, above 0", of("above")),
+        Column("within, below 0", of("below")),
+        Column("cells", of("cells")),
+    ]
+    caption = (
+        "Diagnostics against the regret gap. Spearman's rank correlation with its 95% interval. Across: medians of "
+        "cells, ranked among those of one environment and posterior, samplers resampled. Within: a cell's runs with "
+        "the gap around the probe round, ranked within that round, runs resampled; in how many cells the interval is "
+        "above or below 0. Of a handful of samplers or runs such an interval is too short. All: association.csv."
+    )
+    return table(caption, columns, known)
+
+
+def _is_known(row: Row) -> bool:
+    return row["across"] is not None or row["cells"] > 0
+
+
+def _associated(metric: str, rows: Sequence[Row]) -> Row:
+    own = [row for row in rows if row.get("diagnostic") == metric]
+    across = next((row for row in own if row.get("scope") == ACROSS), {})
+    within = [row for row in own if row.get("scope") != ACROSS and "spearman" in row]
+    made: Row = {"diagnostic": SHORT.get(metric, metric.replace("_", " ")), "cells": len(within)}
+    made |= {
+        "across": across.get("spearman"),
+        "across_low": across.get("low"),
+        "across_high": across.get("high"),
+    }
+    made["median"] = float(np.median([row["spearman"] for row in within])) if within else None
+    made["above"] = sum(row.get("low", 0) > 0 for row in within)
+    made["below"] = sum(row.get("high", 0) < 0 for row in within)
+    return made
+
+
+def by_round_table(rows: Sequence[Row]) -> Markup | None:
+    """Regret around each probe round with the gap to exact draws; None where nothing was diagnosed."""
+    if not rows:
+        return None
+    columns = [
+        Column("cell", of("cell")),
+        Column("environment", of("environment")),
+        Column("round", of("round")),
+        Column("regret / round", of("regret_per_round")),
+        Column("median", of("regret_median")),
+        Column("exact", of("exact")),
+        Column("gap to exact", interval_of("gap")),
+        Column("median gap", of("gap_median")),
+        *(Column(SHORT[key], of(key)) for key in BESIDE),
+    ]
+    caption = (
+        "Around the probe rounds. Regret of the rounds within a tenth of the probe round, mean and median over runs, "
+        "its paired gap to exact draws with the 95% interval of the mean, and medians of diagnostics. All: "
+        "by_round.csv."
+    )
+    return table(caption, columns, rows)

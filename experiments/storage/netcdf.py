@@ -1,0 +1,116 @@
+"""Labelled arrays as netCDF files, and back. Read as HDF5: xarray takes a second to open what has a hundred groups.
+
+A file ends with a digest of the bytes before it, which HDF5 and xarray do not mind. It is looked at first: of a single
+wrong bit HDF5 can make a loop without end, or take the process down.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5netcdf
+import h5py
+import numpy as np
+import xarray as xr
+from xarray.backends import H5NetCDFStore
+
+from experiments.storage.errors import DamagedError
+
+SEAL = hashlib.sha256().digest_size  # bytes at the end
+BARE = b"This is a netCDF dimension but not a netCDF variable"
+INTERNAL = ("_NC", "_Netcdf4", "_nc3", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST")
+
+
+def packed(tree: xr.DataTree) -> bytes:
+    """A tree as a netCDF file in memory: HDF5 on a disk that is full takes the whole process down."""
+    with h5py.File("tree", "w", driver="core", backing_store=False) as memory:
+        with h5netcdf.File(memory, "w") as file:
+            for node in tree.subtree:
+                data = node.to_dataset(inherit=False).drop_encoding()
+                for variable in data.variables.values():
+                    variable.encoding = {"zlib": True, "complevel": 1} if variable.size > 64 else {}
+                group = file if node.path == "/" else file.create_group(node.path)
+                data.dump_to_store(H5NetCDFStore(group, lock=False, autoclose=False))
+        memory.flush()
+        return sealed(bytes(memory.id.get_file_image()))
+
+
+def sealed(content: bytes) -> bytes:
+    """The same with its digest at the end."""
+    return content + hashlib.sha256(content).digest()
+
+
+def check_seal(path: Path) -> None:
+    """Raises DamagedError where a file is not what was written."""
+    content = memoryview(path.read_bytes())
+    if hashlib.sha256(content[:-SEAL]).digest() != content[-SEAL:]:
+        raise DamagedError(f"{path} is not what was written")
+
+
+def unpacked(path: Path) -> xr.DataTree:
+    """The tree in a file of ours. Raises DamagedError for one that was changed, ValueError for one that is not ours."""
+    check_seal(path)
+    with h5py.File(path) as file:
+        check_links(file)
+        return xr.DataTree.from_dict({name: dataset(group) for name, group in _groups(file)})
+
+
+def _groups(group: h5py.Group) -> Iterator[tuple[str, h5py.Group]]:
+    yield group.name, group
+    for inner in group.values():
+        if isinstance(inner, h5py.Group):
+            yield from _groups(inner)
+
+
+def check_links(group: h5py.Group) -> None:
+    """Raises ValueError where a name stands for something in another file."""
+    for name in group:
+        if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+            raise ValueError(f"{name} points to another file")
+        if isinstance(group[name], h5py.Group):
+            check_links(group[name])
+
+
+def dataset(group: h5py.Group) -> xr.Dataset:
+    """The variables of a group; one that is named after its dimension is a coordinate."""
+    items = {name: item for name, item in group.items() if isinstance(item, h5py.Dataset)}
+    scales = {_address(item): name for name, item in items.items() if item.is_scale}
+    return xr.Dataset(
+        {
+            name: (_dimensions(name, item, scales), _numbers(name, item))
+            for name, item in items.items()
+            if not (item.is_scale and bytes(item.attrs.get("NAME", b"")).startswith(BARE))
+        },
+        attrs=_attributes(group),
+    )
+
+
+def _attributes(group: h5py.Group) -> dict[str, Any]:
+    """What is written beside the arrays, in plain types."""
+    found = {name: group.attrs[name] for name in group.attrs if not name.startswith(INTERNAL)}
+    return {
+        name: value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        for name, value in found.items()
+    }
+
+
+def _numbers(name: str, item: h5py.Dataset) -> np.ndarray:
+    """A dataset's values. What lies in another file is not read, and objects are nothing that we write."""
+    if item.external or item.is_virtual or item.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is not an array of numbers")
+    found = np.asarray(item[()])
+    return found.astype(bool) if item.attrs.get("dtype") == "bool" else found
+
+
+def _dimensions(name: str, item: h5py.Dataset, scales: Mapping[int, str]) -> tuple[str, ...]:
+    """The names of a variable's dimensions, by address: to tell a name, HDF5 would search the whole file."""
+    if item.is_scale:
+        return (name,)
+    found = (dimension[0] for dimension in item.dims)
+    return tuple(scales.get(_address(scale)) or scale.name.rpartition("/")[2] for scale in found)
+
+
+def _address(item: h5py.Dataset) -> int:
+    """Where an object lies in its file."""
+    return int(h5py.h5o.get_info(item.id).addr)

@@ -1,0 +1,118 @@
+"""Contextual bandits whose truth is not linear: fresh unit-norm arms in every round, constant noise."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.environments.linear import unit_vectors
+from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, latent
+from fgtsva_ppl.types import Outcome, Round, Shape
+from samplers.settings import choice, integer, number, settings
+
+
+def _dim() -> int:
+    made: int = integer(default=5, least=1, doc="dimension d of the features")
+    return made
+
+
+def _arms() -> int:
+    made: int = integer(default=10, least=1, doc="arms K in each round")
+    return made
+
+
+def _scale() -> float:
+    made: float = number(default=0.1, least=0, doc="standard deviation of every round's noise")
+    return made
+
+
+class Teacher(ABC):
+    """What the teachers share; each says what is drawn for a run, and which rewards follow from that."""
+
+    dim: int
+    arms: int
+    scale: float
+    subgaussian: ClassVar[bool] = False
+
+    @property
+    def shape(self) -> Shape:
+        """As asked for."""
+        return Shape(self.arms, self.dim, fixed_actions=False, linear=False)
+
+    @abstractmethod
+    def start(self, key: Array) -> Array:
+        """The parameters of a run's truth."""
+
+    @abstractmethod
+    def truth(self, parameters: Array) -> RewardFunction:
+        """The reward function that they stand for."""
+
+    def round(self, key: Array, instance: Array) -> tuple[Round, Outcome]:
+        """Draws arms and noise."""
+        actions_key, noise_key = jax.random.split(key)
+        actions = unit_vectors(actions_key, (self.arms, self.dim))
+        sigma = jnp.asarray(self.scale, dtype=float)
+        outcome = Outcome(self.truth(instance)(actions), sigma * jax.random.normal(noise_key))
+        return Round(actions, sigma), outcome
+
+
+@settings
+class LogisticTeacher(Teacher):
+    """The truth is drawn from reward `logistic`."""
+
+    dim: int = _dim()
+    arms: int = _arms()
+    scale: float = _scale()
+    steepness: float = number(default=3.0, above=0, doc="standard deviation of the true coefficients")
+
+    def start(self, key: Array) -> Array:
+        """theta* ~ N(0, steepness^2 I)."""
+        return self.steepness * latent(Logistic(), self.dim).draw(key)
+
+    def truth(self, parameters: Array) -> RewardFunction:
+        """A probability."""
+        return latent(Logistic(), self.dim).function(parameters)
+
+
+@settings
+class MLPTeacher(Teacher):
+    """The truth is a network drawn from reward `mlp`."""
+
+    dim: int = _dim()
+    arms: int = _arms()
+    scale: float = _scale()
+    width: int = integer(default=16, least=1, doc="units of a hidden layer")
+    depth: int = integer(default=1, least=1, doc="hidden layers")
+    activation: str = choice(default="tanh", options=("tanh", "relu", "softplus"), doc="of a hidden unit")
+
+    def start(self, key: Array) -> Array:
+        """Weights from the prior."""
+        return latent(self._reward, self.dim).draw(key)
+
+    def truth(self, parameters: Array) -> RewardFunction:
+        """The network."""
+        return latent(self._reward, self.dim).function(parameters)
+
+    @property
+    def _reward(self) -> MLP:
+        return MLP(self.width, self.depth, self.activation)
+
+
+@settings
+class Quadratic(Teacher):
+    """f*(phi) = gain <theta*, phi>^2 with theta* uniform on the unit sphere."""
+
+    dim: int = _dim()
+    arms: int = _arms()
+    scale: float = _scale()
+    gain: float = number(default=1.0, above=0, doc="the largest reward there is")
+
+    def start(self, key: Array) -> Array:
+        """theta*."""
+        return unit_vectors(key, (self.dim,))
+
+    def truth(self, parameters: Array) -> RewardFunction:
+        """Even in theta*: there are two of them."""
+        return lambda features: self.gain * (features @ parameters) ** 2

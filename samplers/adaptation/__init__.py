@@ -1,0 +1,1 @@
+"""Preconditioners, step size rules and adaptation."""

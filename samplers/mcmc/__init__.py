@@ -1,0 +1,1 @@
+"""Markov chain Monte Carlo kernels with an accept step, and slice samplers."""

@@ -1,0 +1,1 @@
+"""Exact draws, and negative controls made from them."""

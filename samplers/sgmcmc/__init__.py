@@ -1,0 +1,1 @@
+"""Langevin-type samplers without an accept step, which can use minibatch gradients."""

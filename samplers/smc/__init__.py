@@ -1,0 +1,1 @@
+"""Sequential Monte Carlo."""

@@ -1,0 +1,24 @@
+"""The estimate of `--dry-run`: no far cry from the minutes that the studies took."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import estimate
+from experiments.config.compose import resolve, study_names
+
+PAGE = (Path(estimate.__file__).parents[1] / "README.md").read_text()
+FACTOR = 2.0
+
+
+def minutes(name):
+    """As the gallery tells them; `a minute` is the least."""
+    (told,) = re.findall(rf"fgtsva run study={name} +# (a|\d+) minute", PAGE)
+    return 1.0 if told == "a" else float(told)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_study_takes_about_as_long_as_was_said(name):
+    ahead = estimate.estimate(resolve([f"study={name}"]), lambda _: False)
+    assert 1 / FACTOR <= max(1.0, ahead.seconds / 60) / minutes(name) <= FACTOR

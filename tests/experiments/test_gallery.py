@@ -1,0 +1,78 @@
+"""The page of studies keeps what it has, and takes in what is new."""
+
+from pathlib import Path
+
+from helpers.stored_study import store
+
+from experiments.config.compose import study_names
+from experiments.report import gallery
+from experiments.report.gallery import BEGIN, END, SHOWN, entry, evidence, folded, place, shown, standings
+from experiments.report.load import read
+
+PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
+
+
+def test_an_entry_is_replaced_and_the_others_stay():
+    page = place(PAGE, "budget", "### `budget`: new\n\n")
+    assert "old" not in page
+    assert page.index("`budget`: new") < page.index("`samplers`: kept")
+    assert page.startswith("# Studies")
+    assert page.endswith("The end.\n")
+
+
+def test_a_new_entry_finds_its_place():
+    page = place(PAGE, "claims", "### `claims`: new\n\n")
+    assert page.index("`budget`") < page.index("`claims`") < page.index("`samplers`")
+    assert place(page, "claims", "### `claims`: new\n\n") == page
+
+
+def test_condition_numbers_are_shown_where_they_are_the_point():
+    drawn = ["condition", "quality", "sweep"]
+    assert shown(drawn, "posterior.alpha") == ["sweep", "condition", "quality"]
+    assert shown(drawn, "posterior.c") == ["sweep", "quality"]
+    assert shown(["regret"], None) == ["regret"]
+    assert shown(["regret", "gaps", "quality"], None) == ["gaps", "quality"]
+
+
+def test_every_study_is_shown():
+    page = (Path(gallery.__file__).parents[1] / "README.md").read_text()
+    for name in study_names():
+        assert f"### `{name}`: " in page
+
+
+def test_every_picture_of_the_page_is_there():
+    page = (Path(gallery.__file__).parents[1] / "README.md").read_text()
+    names = [line.partition("](")[2].rstrip(")") for line in page.splitlines() if line.startswith("![")]
+    assert names
+    for name in names:
+        assert (Path(gallery.__file__).parents[1] / name).is_file()
+
+
+def test_every_picture_says_what_it_shows(tmp_path):
+    stored = read(store(tmp_path / "study"))
+    pictures = {name: f"gallery/mine_{name}.png" for name in SHOWN}
+    told = [line for line in entry(stored, pictures, 1.0).splitlines() if line.startswith("![")]
+    assert len({line.partition("](")[0] for line in told}) == len(SHOWN)
+
+
+def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
+    rows = [
+        {"algorithm": name, "environment": noise, "level": level, "growth": 0.5, "final_regret_mean": regret}
+        for name, regret in (("ours", 12.34), ("theirs", 1234.5))
+        for noise in ("sparse", "dense")
+        for level in ("textbook", "tuned")
+    ]
+    table = standings(rows[:-1])
+    assert table.startswith("sparse / dense:")
+    assert "| ours | 0.50 / 0.50 | 12.3 / 12.3 | 0.50 / 0.50 | 12.3 / 12.3 |" in table
+    assert "| theirs | 0.50 / 0.50 | 1234.5 / 1234.5 | 0.50 / - | 1234.5 / - |" in table
+    assert standings([*rows, rows[0]]) == ""
+    assert standings([]) == ""
+
+
+def test_what_a_reader_may_unfold_has_the_numbers():
+    assert folded("More", []) == ""
+    assert folded("More", ["one.", "two."]).splitlines()[2::2] == ["one.", "two.", "</details>"]
+    row = {"claim": "A beats B", "measured": "Ratios.", "evidence": ["tuned: 1.3 [1.1, 1.5], holds"]}
+    (told,) = evidence([row])
+    assert told == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"

@@ -1,0 +1,81 @@
+"""What the figures of regret gaps show, on made-up cells."""
+
+import numpy as np
+import pytest
+from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
+from matplotlib.figure import Figure
+
+from experiments.analysis.diagnostics_vs_regret import pairs
+from experiments.analysis.statistics import Interval
+from experiments.config.comparison import Layout
+from experiments.config.compose import resolve
+from experiments.figures import draw, gap_plots
+from fgtsva_ppl.diagnostics import METRICS
+
+FLOOR = 0.04
+EVERY = ("sgld", "psgld", "sghmc", "mala", "barker", "hmc", "ghmc", "nuts", "mclmc", "rmh", "slice", "smc")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
+    floor = dict.fromkeys(LEVELS, FLOOR if known else float("nan"))
+    figure = gap_plots.against_quality(pairs(*compared(tv_floor=floor)))
+    shown = (
+        "tv",
+        "nested_rhat",
+        "rhat",
+        "covariance_error",
+    )  # the spread of a mean-field approximation is always 1
+    assert [ax.get_xlabel() for ax in figure.axes] == [METRICS[name] for name in shown]
+    ways = [line.get_xdata() for line in figure.axes[0].lines if line.get_linewidth() == gap_plots.FROM_FLOOR]
+    assert [way[0] for way in ways] == [FLOOR] * (len(LEVELS) - 1) * known  # all but exact draws
+    assert ("from its floor of TV" in [text.get_text() for text in figure.legends[0].texts]) == known
+
+
+def studied(samplers):
+    """Cells of which each has more regret a round than the one before, and the last less than exact draws."""
+    words = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
+    cells = resolve([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    level = dict(zip(("exact", *samplers), [0.5, *np.linspace(0.6, 2, len(samplers) - 1), 0.3], strict=True))
+    return cells, {c.id: made_up(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
+
+
+def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
+    cells, data = studied(EVERY)
+    found = pairs(cells, data)
+    figure = gap_plots.by_cell(found)
+    assert [ax.get_title() for ax in figure.axes] == ["sparse", "dense"]
+    rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert rows == [*EVERY[-2::-1], EVERY[-1]]
+    low, high = figure.axes[0].get_ylim()
+    assert low > high  # the first row is above
+    for ax in figure.axes:
+        assert len(ax.containers) == len(EVERY)
+        for bars in ax.containers:
+            (point, _, (line,)) = bars
+            (x,), (y,) = point.get_data()
+            (pair,) = (
+                one for one in found
+                if (one.cell.flat["sampler"], one.cell.flat["environment"]) == (rows[round(y)], ax.get_title())
+            )  # fmt: skip
+            (segment,) = line.get_segments()
+            np.testing.assert_allclose([x, *segment[:, 0]], [pair.gap.value, pair.gap.low, pair.gap.high])
+
+
+@pytest.mark.parametrize("number", [11, 12])
+def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
+    cells, data = studied(EVERY[:number])
+    drawn = draw.draw(tmp_path, cells, data, Layout())
+    assert not drawn.undrawn
+    assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > draw.MANY)
+
+
+@pytest.mark.parametrize(
+    "gap", [Interval(3.0, 2.0, 4.0), Interval(-3.0, -4.0, -2.0), Interval(50.0, *[np.nan] * 2)]
+)
+def test_a_single_gap_is_inside_its_axis_whatever_its_sign_and_interval(gap):
+    axes = Figure().subplots()
+    axes.plot(gap.value, 0)
+    gap_plots._measure(axes, "x", [gap])
+    low, high = axes.get_xlim()
+    assert low < gap.value < high

@@ -1,0 +1,88 @@
+"""Files that are written with xarray's own means are read back by ours as xarray reads them."""
+
+import random
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+
+from experiments.storage.errors import DamagedError
+from experiments.storage.folder import read_tree
+from experiments.storage.netcdf import packed, sealed, unpacked
+
+
+def tree():
+    rng = np.random.default_rng(0)
+    root = xr.Dataset(
+        {"regret": (("run", "round"), rng.normal(size=(3, 40))), "flags": ("run", [True, False, True])},
+        {"run": np.arange(3), "round": 10 * np.arange(40)},
+        {"seconds": 1.5, "settings": '{"a": 1}', "pair": [1.0, 2.0]},
+    )
+    inner = xr.Dataset(
+        {"theta": (("chain", "draw", "theta_dim"), rng.normal(size=(2, 5, 4)))}, attrs={"n": 3}
+    )
+    single = xr.Dataset(
+        {"tv": (("run", "probe"), np.array([[0.1, np.nan]] * 3, "float32"))}, {"probe": [1, 7]}
+    )
+    return xr.DataTree.from_dict({"/": root, "/round_7/posterior": inner, "/diagnostics": single})
+
+
+def test_what_is_read_is_what_xarray_reads(tmp_path):
+    path = tmp_path / "tree.nc"
+    path.write_bytes(packed(tree()))
+    with xr.open_datatree(path, engine="h5netcdf") as opened:
+        theirs = opened.load()
+    ours = unpacked(path)
+    assert [node.path for node in ours.subtree] == [node.path for node in theirs.subtree]
+    for node in theirs.subtree:
+        own = ours[node.path].to_dataset()
+        xr.testing.assert_equal(own, node.to_dataset())
+        assert {name: own[name].dtype for name in own} == {name: node[name].dtype for name in node.data_vars}
+        assert {key: str(value) for key, value in own.attrs.items()} == {
+            key: str(value) for key, value in node.attrs.items()
+        }
+
+
+def test_what_points_to_another_file_is_not_followed(tmp_path):
+    path = tmp_path / "tree.nc"
+    path.write_bytes(packed(tree()))
+    with h5py.File(path, "a") as file:
+        file["elsewhere"] = h5py.ExternalLink(str(tmp_path / "other.nc"), "/")
+    path.write_bytes(sealed(path.read_bytes()))
+    with pytest.raises(ValueError, match="points to another file"):
+        unpacked(path)
+
+
+@pytest.mark.parametrize("spoil", ["a value", "a coordinate", "an attribute", "a name"])
+def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
+    """HDF5 has no objection to any of these: only the digest tells."""
+    path = tmp_path / "tree.nc"
+    path.write_bytes(packed(tree()))
+    read_tree(path)
+    with h5py.File(path, "a") as file:
+        if spoil == "a value":
+            file["diagnostics/tv"][0, 0] += 1e-6
+        elif spoil == "a coordinate":
+            file["round"][3] = 31
+        elif spoil == "an attribute":
+            file.attrs["seconds"] = 2.5
+        else:
+            file.move("flags", "other")
+    with pytest.raises(DamagedError, match="not what was written"):
+        read_tree(path)
+
+
+def test_no_wrong_bit_gets_as_far_as_hdf5(tmp_path, monkeypatch):
+    """Some of them would keep HDF5 busy for ever, and others would end the process."""
+    path, whole, luck = tmp_path / "tree.nc", packed(tree()), random.Random(0)
+    opened = []
+    monkeypatch.setattr(h5py, "File", lambda *args, **kwargs: opened.append(args))
+    spoiled = [bytearray(whole) for _ in range(300)]
+    for content in spoiled:
+        content[luck.randrange(len(content))] ^= 1 << luck.randrange(8)
+    for content in [*spoiled, whole[:-1], whole[:-500], whole[:10], b"", whole + b"\0"]:
+        path.write_bytes(content)
+        with pytest.raises(DamagedError, match="not what was written"):
+            read_tree(path)
+    assert not opened

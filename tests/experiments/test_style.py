@@ -1,0 +1,181 @@
+"""One look for all figures: the oracle is drawn the same way everywhere, and everyone else in their own colour."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from helpers.made_up_comparison import study, tree
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from experiments.analysis.hyperparameters import places
+from experiments.analysis.scaling import lines
+from experiments.config.compose import resolve
+from experiments.figures import comparison_plots, curves, gap_plots, sweeps
+from experiments.figures.style import (
+    COLOURS,
+    DASHES,
+    FIRST,
+    distinct,
+    handles_below,
+    look,
+    panels_of,
+    plain_axis,
+    style,
+    variants,
+)
+from fgtsva_ppl import AGENTS, POSTERIORS
+
+ORACLE = {"color": "black", "linestyle": "--"}
+
+
+def is_the_oracle(shown) -> bool:
+    return {key: shown[key] for key in ORACLE} == ORACLE
+
+
+def names_of(name):
+    return list(dict.fromkeys(entry.name for entry in study(name).layout.entries.values()))
+
+
+def owners(*labels):
+    return {label: label.partition(" ")[0] for label in labels}
+
+
+def test_an_algorithm_looks_the_same_in_every_study_and_unlike_the_others():
+    looks = [distinct(names_of(name)) for name in ("figure1", "figure2", "table1")]
+    for first, second in pairwise(looks):
+        for name in first.keys() & second.keys():
+            assert (first[name]["color"], first[name]["linestyle"]) == (
+                second[name]["color"],
+                second[name]["linestyle"],
+            )
+    shown = looks[0]
+    assert is_the_oracle(shown["FGTS-VA (exact)"])
+    assert shown["FGTS-VA (SGLD)"]["color"] == look("sgld")["color"]
+    assert len({own["color"] for own in shown.values()}) == len(shown)
+
+
+def test_agents_and_posteriors_have_colours_that_the_usual_samplers_have_not():
+    usual = {look(name)["color"] for name in (*FIRST, "exact")}
+    for name in (*AGENTS.names(), *POSTERIORS.names()):
+        assert look(name)["color"] not in usual
+    assert look("save") == look("SAVE")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("exact",),
+        ("exact c=1", "exact c=2", "exact c=3", "exact c=4"),
+        ("exact c=1", "exact c=2", "mala c=1", "mala c=2", "nuts c=2"),
+        ("exact c=1", *(f"control c=1 spread={spread}" for spread in range(8))),
+    ],
+)
+def test_the_oracle_is_black_and_dashed_and_nobody_else_is(labels):
+    shown = variants(owners(*labels))
+    for label, own in shown.items():
+        assert is_the_oracle(own) == label.startswith("exact")
+    told = {(own["color"], own.get("marker")) for own in shown.values()}
+    assert len(told) == len(labels)
+
+
+def test_words_have_the_same_marker_and_dash_whoever_they_are_of():
+    shown = variants(owners("exact c=1", "exact c=2", "mala c=2", "mala c=1", "hmc c=1", "hmc c=2"))
+    for c, dash in ((1, DASHES[0]), (2, DASHES[1])):
+        assert len({shown[f"{name} c={c}"]["marker"] for name in ("exact", "mala", "hmc")}) == 1
+        assert [shown[f"{name} c={c}"]["linestyle"] for name in ("mala", "hmc")] == [dash, dash]
+    assert (
+        "marker"
+        not in variants({"thompson gp": "mala", "thompson linear": "mala"}, several=False)["thompson gp"]
+    )
+
+
+def test_lines_of_one_sampler_alone_are_nobody_elses():
+    shown = variants(owners("mala c=1", "mala c=2", "mala c=3"))
+    assert not {own["color"] for own in shown.values()} & set(COLOURS)
+
+
+def test_a_legend_has_rows_of_equal_length():
+    for count, most in ((7, 7), (8, 8), (15, 8)):
+        figure = Figure(figsize=(9, 4))
+        handles_below(figure, {f"name {i:2}": Line2D([], []) for i in range(count)})
+        (legend,) = figure.legends
+        assert legend._ncols <= most
+        assert -(-count // legend._ncols) * legend._ncols - count < -(-count // legend._ncols)
+
+
+@pytest.mark.parametrize(("low", "high"), [(3.1, 6.4), (6, 19), (0.4, 2.2), (1.1, 90), (1, 1e5)])
+def test_a_logarithmic_axis_has_two_numbers_at_least(low, high):
+    ax = Figure().subplots()
+    ax.set(yscale="log", ylim=(low, high))
+    plain_axis(ax.yaxis)
+    assert sum(low <= at <= high for at in ax.yaxis.get_majorticklocs()) >= 2
+
+
+def test_no_more_than_two_panels_beside_each_other():
+    figure, axes = panels_of(3, 5.2, 4.0)
+    assert figure.get_figwidth() == pytest.approx(10.4)
+    assert [ax.axison for ax in axes] == [True, True, True, False]
+
+
+def found_in(name, total):
+    made = study(name)
+    data = {cell.id: tree(cell, total(cell)) for cell in made.cells}
+    return places(made.cells, data, made.layout), data
+
+
+def labels_in(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_one_line_is_drawn_where_tuning_chose_the_textbook():
+    found, data = found_in("figure2", lambda cell: 5.0 if cell.flat["posterior.alpha"] < 0.2 else 9.0)
+    with style():
+        figure = comparison_plots.along_sweep(found, data, "posterior.c")
+    told = labels_in(figure)
+    assert "FGTS-VA (exact), textbook and tuned" in told
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "--"]
+    assert len(drawn) == 1
+    assert drawn[0].get_color() == "black"
+    assert drawn[0].get_fillstyle() == "full"
+
+
+def test_exponents_say_what_is_hollow_what_is_filled_and_what_is_the_theorys():
+    found, data = found_in("table1", lambda cell: cell.flat["environment.dim"])
+    with style():
+        figure = comparison_plots.exponents(lines(found, data))
+    assert labels_in(figure) == ["textbook settings", "tuned settings", "theory"]
+    assert figure.axes[0].get_title() == "exponent of regret in d"
+    bars = [
+        line
+        for line in figure.axes[0].get_lines()
+        if line.get_linewidth() == comparison_plots.THEORY["linewidth"]
+    ]
+    assert bars
+    assert all(line.get_color() == comparison_plots.THEORY["color"] for line in bars)
+
+
+def test_panels_above_each_other_share_the_label_of_their_rounds():
+    found, data = found_in("figure1", lambda cell: 5.0)
+    with style():
+        figure = curves.standing_curves(found, data)
+    assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "round", "round"]
+
+
+def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
+    cells = resolve(["study=warmstart", "environment=sparse", "rounds=20", "runs=40"]).cells
+    data = {cell.id: tree(cell, 5.0) for cell in cells}
+    with style():
+        figure = sweeps.against_setting(cells, data, "sampler.steps")
+    level = [line for line in figure.axes[0].get_lines() if line.get_color() == "black"]
+    assert [line.get_linestyle() for line in level] == ["--", "--"]
+    assert len({line.get_marker() for line in level}) == 2
+
+
+def test_an_axis_both_ways_has_numbers_up_to_its_end():
+    for reach in (47.0, 400.0, 20_000.0):
+        ticks = np.array(gap_plots._both_ways(reach))
+        assert 0 in ticks
+        assert ticks[ticks <= reach].max() * 10 > reach
+        assert sorted(-ticks) == sorted(ticks)
+    assert {20.0, 50.0} <= set(gap_plots._both_ways(70.0))

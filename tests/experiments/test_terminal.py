@@ -1,0 +1,101 @@
+"""What is shown on a terminal of 80 columns: nothing cut off, no word broken, nothing explained that is not there."""
+
+from io import StringIO
+
+import pytest
+from helpers.made_up_comparison import study
+from rich.console import Console
+
+from experiments.cli import listing, terminal
+from experiments.config.cell import varied
+from samplers import SAMPLERS, card
+
+
+def printed(shown, width=80):
+    console = Console(file=StringIO(), width=width, highlight=False)
+    console.print(shown)
+    return console.file.getvalue()
+
+
+def whole(text, words):
+    """Every word is in the text, and nothing was cut off."""
+    assert "…" not in text
+    assert not set(words) - set(text.split())
+
+
+def rows_of(cells):
+    """As a summary has them."""
+    settings = [key for key in varied(cells) if "." in key]
+    figures = {"status": "done", "final_regret_mean": 1234.5, "final_regret_se": 12.3}
+    figures |= {"regret_gap": 1200.0, "regret_gap_low": 1100.0, "regret_gap_high": 1300.0}
+    figures |= {"acceptance": 0.5, "gradients_per_round": 21.0, "seconds": 1.5}
+    return [{key: cell.flat.get(key, "") for key in (*terminal.NAMES, *settings)} | figures for cell in cells]
+
+
+def test_a_study_with_many_settings_fits():
+    cells = study("blindness").cells
+    text = printed(terminal.table(rows_of(cells), 80, cells))
+    whole(text, ["cell", "control", "contamination=0.05", "stuck=0.99", "1234.5", "[+1100.0,", "+1300.0]"])
+    assert max(map(len, text.splitlines())) <= 80
+    assert "acceptance" not in text
+
+
+def test_a_wide_terminal_shows_every_column_and_says_what_it_means():
+    cells = study("default").cells
+    text = printed(terminal.table(rows_of(cells), 200, cells), 200)
+    whole(text, ["environment", "sampler", "acc", "grads"])
+    assert "acc: acceptance" in text
+    assert "grads: gradients a round" in text
+
+
+def test_columns_that_went_are_not_explained():
+    rows = [
+        dict.fromkeys(terminal.NAMES, "x" * 12) | {"environment": e, "sampler": "y" * 20} for e in ("a", "b")
+    ]
+    rows = [one | {"status": "done", "final_regret_mean": 1.0, "final_regret_se": 0.1} for one in rows]
+    text = printed(terminal.table(rows, 50), 50)
+    assert "acceptance" not in text
+    assert "seconds" not in text
+
+
+def test_standings_have_a_heading_for_each_environment_and_fit():
+    names = ("FGTS-VA (SGLD)", "Weighted OFUL (sub-Gaussian)", "LinNATS-style")
+    environments = ("sparse dim=2 p=0.1 scale=1", "dense")
+    rows = [
+        {"algorithm": name, "environment": environment, "level": level, "growth": 0.5}
+        | {
+            "setting": "alpha=0.0158 (edge), step=1.5 (edge)",
+            "final_regret_mean": 3370.9,
+            "final_regret_se": 12.5,
+        }
+        for environment in environments
+        for name in names
+        for level in ("textbook", "tuned")
+    ]
+    text = printed(terminal.standings(rows, 80))
+    words = [
+        "algorithm",
+        "setting",
+        "growth",
+        "(sub-Gaussian)",
+        "LinNATS-style",
+        "alpha=0.0158",
+        "textbook",
+        "0.50",
+    ]
+    whole(text, words)
+    assert all(
+        text.count(f"{environment}\n") == 1 for environment in (" ".join(e.split()) for e in environments)
+    )
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("width", "families"), [(80, False), (120, True)])
+def test_no_word_of_a_card_is_broken(width, families):
+    console = Console(file=StringIO(), width=width, highlight=False)
+    listing.show(console, "samplers")
+    text = console.file.getvalue().replace("│", " ")
+    cards = [card(cls) for _, cls in SAMPLERS]
+    told = [line for said in cards for line in (said if families else said[1:])]
+    whole(text, [*SAMPLERS.names(), *(word for line in told for word in line.split())])
+    assert ("family" in text) == families

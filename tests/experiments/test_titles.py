@@ -1,0 +1,92 @@
+"""The title is true of what is compared, and the command can be read in the report."""
+
+import sys
+
+import pytest
+from omegaconf import OmegaConf
+
+from experiments.cli import commands
+from experiments.config.compose import read_study, resolve
+from experiments.config.titles import command
+from experiments.report import write
+
+USUAL = read_study("default")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["study=default"], ["rounds=50", "runs=8", "seed=3", "output=here"], ["posterior.c=0.003"]],
+)
+def test_the_same_comparison_keeps_its_title(words):
+    study = resolve(words)
+    assert (study.title, study.question) == (USUAL["title"], USUAL["question"])
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        (["environment=sparse"], "Samplers compared: sparse"),
+        (["study=default", "sampler=exact,mala", "environment=finite", "reward=finite"], "Samplers compared: finite"),
+        (["sampler=exact", "environment=finite", "reward=finite"], "Regret of exact draws: finite"),
+        (["sampler=mala"], "Regret of mala: sparse, dense"),
+        (["agent=oful"], "Regret of oful: sparse, dense"),
+        (["agent=thompson,oful", "sampler=mala", "environment=sparse"], "Agents compared: sparse"),
+        (["posterior=ts,fgts_va", "environment=sparse"], "Posteriors and samplers compared: sparse"),
+        (["sampler=mala", "posterior.c=0,1", "environment=dense"], "Values of posterior.c compared: dense"),
+        (["sampler=mala", "environment.p=0.1,0.2"], "Regret of mala: sparse p=0.1, sparse p=0.2, dense"),
+        (["sampler=mala", "environment=sparse", "environment.p=0.1,0.2,0.3,0.4"], "Regret of mala: 4 environments"),
+    ],
+)  # fmt: skip
+def test_another_comparison_has_a_title_of_its_own(words, title):
+    assert resolve(words).title == title
+
+
+@pytest.mark.parametrize(
+    ("words", "question"),
+    [
+        (["sampler=exact,mala"], USUAL["question"]),
+        (["sampler=sgld,mala"], "Which of these has the least regret?"),
+        (["agent=thompson,oful", "sampler=exact"], "Which of these has the least regret?"),
+        (["sampler=exact"], "How much regret does it have?"),
+    ],
+)
+def test_only_where_exact_draws_are_compared_with_others_is_that_asked(words, question):
+    assert resolve(words).question == question
+
+
+def test_a_study_that_is_named_tells_what_is_not_as_in_its_file():
+    title = read_study("samplers")["title"]
+    assert resolve(["study=samplers", "rounds=50"]).title == title
+    changed = resolve(["study=samplers", "sampler=exact,mala", "posterior.alpha=null,0.1"])
+    assert changed.title == f"{title}, with sampler=exact,mala posterior.alpha=null,0.1"
+
+
+def test_the_command_is_kept_as_it_was_typed_but_for_where_results_go():
+    words = ["environment=table", "environment.path=a b.csv", "output=here"]
+    assert resolve(["sampler=mala", "rounds=7", "output=here"]).command == "fgtsva run sampler=mala rounds=7"
+    assert resolve([]).command == "fgtsva run"
+    assert command(words) == "fgtsva run environment=table 'environment.path=a b.csv'"
+
+
+def test_the_report_shows_what_was_asked_and_is_rebuilt_to_the_byte(tmp_path, monkeypatch, capsys):
+    words = [
+        "sampler=exact",
+        "environment=finite",
+        "reward=finite",
+        "rounds=5",
+        "runs=2",
+        "diagnostics.runs=0",
+    ]
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={tmp_path / 'here'}"])
+    with pytest.raises(SystemExit) as stop:
+        commands.main()
+    assert not stop.value.code, capsys.readouterr().err
+    assert "Regret of exact draws: finite: 1 cell\n" in capsys.readouterr().out
+    folder = tmp_path / "here"
+    stored = OmegaConf.to_container(OmegaConf.load(folder / "config.yaml"))
+    assert stored["command"] == f"fgtsva run {' '.join(words)}"
+    before = (folder / "report.html").read_bytes()
+    assert f'<p class="asked">{stored["command"]}</p>' in before.decode()
+    assert "<h1>Regret of exact draws: finite</h1>" in before.decode()
+    (folder / "report.html").unlink()
+    assert write(folder).read_bytes() == before

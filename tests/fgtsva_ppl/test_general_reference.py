@@ -1,0 +1,99 @@
+"""HMC and NUTS for logistic and network rewards, at probe rounds, against a long reference that must pass the gate.
+
+What is compared is mean rewards of the round's arms: a network's weights have symmetries, its rewards have none. Its
+curvature changes from place to place, so that one place's whitening serves no other: networks are sampled in plain
+coordinates, where the reference has no divergence at all (dense: half of the transitions).
+"""
+
+from functools import lru_cache, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.montecarlo import SEED, assert_mean, moments
+
+from fgtsva_ppl import FGTSVA, HMC, MLP, NUTS, Logistic, Thompson
+from fgtsva_ppl.diagnostics.quality import gate
+from fgtsva_ppl.environments import LogisticTeacher, MLPTeacher
+from fgtsva_ppl.types import Round
+
+ARMS, DIM, HORIZON = 3, 2, 40
+CASES = {
+    "logistic": (Logistic(), LogisticTeacher(DIM, ARMS, 0.3)),
+    "mlp": (MLP(width=2), MLPTeacher(DIM, ARMS, 1.0, width=2)),
+}
+PROBES = (8, 40)
+CHAINS, WARM, LENGTH = 4, 200, 800  # of the reference
+REPLICAS = 400
+SAMPLERS = {
+    ("logistic", "hmc"): HMC(steps=30),
+    ("logistic", "nuts"): NUTS(steps=10),
+    ("mlp", "hmc"): HMC(steps=60, leapfrogs=10, whiten="none"),
+    ("mlp", "nuts"): NUTS(steps=12, whiten="none"),
+}
+
+pytestmark = pytest.mark.slow
+
+
+@lru_cache
+def remembered(case):
+    """Histories after every round, arms pulled at random; and the round that comes next."""
+    reward, world = CASES[case]
+    agent = Thompson(reward, FGTSVA(c=0.1)).for_horizon(HORIZON)
+    state = agent.grow(agent.start(jax.random.key(1), world.shape), HORIZON)
+
+    def turn(state, key):
+        place, arm_key = jax.random.split(key)
+        seen, outcome = world.round(place, instance)
+        arm = jax.random.randint(arm_key, (), 0, ARMS)
+        return agent.update(state, seen, arm, outcome.means[arm] + outcome.noise), state
+
+    instance = world.start(jax.random.key(0))
+    _, states = jax.lax.scan(turn, state, jax.random.split(jax.random.key(SEED), HORIZON))
+    seen, _ = world.round(jax.random.key(5), instance)
+    return agent, states, Round(*map(jnp.asarray, seen))
+
+
+@partial(jax.jit, static_argnames="reference")
+def values(agent, sampler, state, seen, keys, reference):
+    """Mean rewards of the arms: (chains, draws, arms) along chains, or (replicas, arms) at the ends of short ones."""
+    model = agent.model(ARMS, DIM)
+    target = agent.target(state, seen)
+
+    def one(key):
+        start, further = jax.random.split(key)
+        begin = sampler.init(start, model.draw)
+        if reference:
+            drawn = sampler.trace(further, target, begin, WARM + LENGTH)
+            kept = drawn.position[WARM:]
+            return jax.vmap(lambda x: model.function(x)(seen.actions))(kept), jnp.sum(drawn.diverged[WARM:])
+        drawn = sampler.sample(further, target, begin)[1]
+        return model.function(drawn.position)(seen.actions), drawn.diverged
+
+    return jax.lax.map(one, keys) if sampler.scalar else jax.vmap(one)(keys)
+
+
+@lru_cache
+def reference(case, probe):
+    agent, states, seen = remembered(case)
+    state = jax.tree.map(lambda x: x[probe - 1], states)
+    keys = jax.random.split(jax.random.key(SEED + 100), CHAINS)
+    found, diverged = values(agent, NUTS(whiten="none"), state, seen, keys, reference=True)
+    return state, np.asarray(found), int(np.sum(diverged))
+
+
+@pytest.mark.parametrize("probe", PROBES)
+@pytest.mark.parametrize(("case", "name"), list(SAMPLERS))
+def test_they_agree_with_the_reference(case, name, probe):
+    agent, _, seen = remembered(case)
+    state, chains, diverged = reference(case, probe)
+    assert gate(chains, diverged) == ""
+    keys = jax.random.split(jax.random.key(SEED + 200), REPLICAS)
+    ours, _ = values(agent, SAMPLERS[case, name], state, seen, keys, reference=False)
+    flat = chains.reshape(-1, ARMS)
+    centre, scale = flat.mean(axis=0), flat.std(axis=0)
+    expected = moments((chains.reshape(-1, ARMS) - centre) / scale).reshape(*chains.shape[:2], -1)
+    # The chains' error: of their means, with an effective size of 400 at least, as the gate demands.
+    error = expected.reshape(-1, expected.shape[-1]).std(axis=0) / np.sqrt(400)
+    assert_mean(moments((np.asarray(ours) - centre) / scale), expected.mean(axis=(0, 1)), error)

@@ -1,0 +1,176 @@
+"""Minibatch gradients with a control variate at a running mode."""
+
+import re
+from functools import lru_cache, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.montecarlo import SEED, assert_mean
+from helpers.worlds import rest_is_slow
+
+from fgtsva_ppl import FGTSVA, MLP, SGLD, Contextual, InputError, Linear, Logistic, Thompson
+from fgtsva_ppl.posteriors.base import SIGMAS, gauss_newton
+from fgtsva_ppl.posteriors.history import empty
+from fgtsva_ppl.posteriors.minibatch import loss_gradient
+from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.types import Round
+from samplers import Laplace
+
+WORLD = Contextual(dim=2, arms=3)
+ROUNDS, FRESH, BATCH, MANY = 30, 5, 4, 4000
+RNG = np.random.default_rng(0)
+ACTIONS = RNG.normal(size=(ROUNDS + FRESH, 3, 2))
+ARMS = RNG.integers(0, 3, ROUNDS + FRESH)
+REWARDS = RNG.uniform(size=ROUNDS + FRESH)
+NEXT = Round(jnp.asarray(RNG.normal(size=(3, 2))), jnp.asarray(0.5))
+
+
+@partial(jax.jit, static_argnames=("begin", "end"))
+def told(agent, state, begin, end):
+    def turn(state, t):
+        seen = Round(jnp.asarray(ACTIONS)[t], jnp.asarray(0.5))
+        return agent.update(state, seen, jnp.asarray(ARMS)[t], jnp.asarray(REWARDS)[t]), None
+
+    return jax.lax.scan(turn, state, jnp.arange(begin, end))[0]
+
+
+@lru_cache
+def anchored():
+    """An agent whose anchor was moved after ROUNDS rounds; FRESH more came since. Its weights change all the time."""
+    posterior = FGTSVA(c=0.3, alpha=0.2, sigma="estimated")
+    agent = Thompson(Logistic(), posterior, SGLD(minibatch=BATCH), control_variate=True)
+    state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS + FRESH + 3)
+    state = agent.grow(told(agent, state, 0, ROUNDS), ROUNDS + FRESH + 3)
+    return agent, told(agent, state, ROUNDS, ROUNDS + FRESH)
+
+
+def test_the_gradient_has_no_bias_and_less_noise():
+    agent, state = anchored()
+    target = agent.target(state, NEXT)
+    bare = state._replace(history=state.history._replace(running=None))
+    position = state.history.running.anchor.position + 0.1
+    exact = jax.grad(target.logdensity)(position)
+    keys = jax.random.split(jax.random.key(SEED), MANY)
+
+    @jax.jit
+    def estimates(keys):
+        both = (agent.target(given, NEXT).minibatch_gradient for given in (state, bare))
+        return [jax.vmap(lambda key, g=gradient: g(key, position, BATCH))(keys) for gradient in both]
+
+    ours, uniform = map(np.asarray, estimates(keys))
+    assert_mean(ours, exact)
+    assert_mean(uniform, exact)
+    assert np.all(ours.std(axis=0) < uniform.std(axis=0) / 2)
+
+
+def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
+    agent, state = anchored()
+    history, model = state.history, agent.model(3, 2)
+    loss = partial(agent.posterior.loss, model, history)
+    pull = loss_gradient(model, loss, history.data, history.running.anchor.position)
+    np.testing.assert_allclose(history.running.anchor.pull, pull, rtol=1e-10)
+    # Moved now, it goes where prior and weighted data balance.
+    moved = agent.grow(state, ROUNDS + FRESH + 3).history
+    prior = jax.grad(model.logdensity(model.program))(moved.running.anchor.position)
+    weighted = agent.posterior.factor(moved) * moved.running.anchor.pull
+    np.testing.assert_allclose(prior, weighted, atol=1e-6)
+    assert np.linalg.norm(moved.running.anchor.position - history.running.anchor.position) > 1e-3
+
+
+@pytest.mark.parametrize("sigma", ["estimated", "modelled"])
+def test_the_curvature_is_kept_up_datum_by_datum(sigma):
+    """Each datum's at the position of its round; all at one when they are gone through."""
+    posterior = FGTSVA(alpha=0.2, sigma=sigma)
+    agents = [Thompson(Logistic(), posterior, SGLD(minibatch=m)) for m in (BATCH, 0)]
+    states = [agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS) for agent in agents]
+    kept, plain = (told(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
+    position = kept.sampler.position  # nothing was drawn: that of every round so far
+
+    def precision(which, state, at):
+        return agents[which].target(state, NEXT).precision(at)
+
+    np.testing.assert_allclose(precision(0, kept, position), precision(1, plain, position), rtol=1e-10)
+    np.testing.assert_array_equal(precision(0, kept, position), precision(0, kept, position + 1))
+    moved, unmoved = (
+        state._replace(sampler=state.sampler._replace(position=position + 1)) for state in (kept, plain)
+    )
+    through = moved._replace(history=moved.history.looked_through())
+    np.testing.assert_allclose(precision(0, through, position), precision(1, plain, position), rtol=1e-10)
+    kept = agents[0].grow(moved, ROUNDS)
+    np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
+
+
+def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
+    """In operations that XLA counts, from 1024 rows to 8192; through all data they grow with them."""
+
+    def operations(minibatch, rows):
+        agent = Thompson(
+            MLP(width=4), FGTSVA(sigma="estimated", alpha=0.1), SGLD(steps=3, minibatch=minibatch)
+        )
+        state = jax.eval_shape(lambda key: agent.grow(agent.start(key, WORLD.shape), rows), jax.random.key(0))
+
+        def turn(key, state, seen):
+            acted, action, _ = agent.act(key, state, seen)
+            return agent.update(acted, seen, action, jnp.asarray(0.5))
+
+        return jax.jit(turn).lower(jax.random.key(0), state, NEXT).cost_analysis()["flops"]
+
+    assert operations(BATCH, 8192) < 1.05 * operations(BATCH, 1024)
+    assert operations(0, 8192) > 4 * operations(0, 1024)
+
+
+def test_what_is_kept_is_written_in_place():
+    """No copy of as many numbers as there is room for within the compiled loop over rounds, several runs at once."""
+    room, agent = (
+        7919,
+        Thompson(Logistic(), FGTSVA(sigma="estimated", alpha=0.1), SGLD(steps=2, minibatch=BATCH)),
+    )
+
+    def begin(key):
+        return agent.grow(agent.start(key, WORLD.shape), room)
+
+    def play(key, state):
+        def turn(state, t):
+            acted, action, _ = agent.act(jax.random.fold_in(key, t), state, NEXT)
+            return agent.update(acted, NEXT, action, 0.5 * action), action
+
+        return jax.lax.scan(turn, state, jnp.arange(5))
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    states = jax.eval_shape(jax.vmap(begin), keys)
+    compiled = jax.jit(jax.vmap(play)).lower(keys, states).compile()
+    loops = compiled.as_text().partition("\nENTRY ")[0]
+    assert f",{room}" in loops
+    assert not re.search(rf"\[[\d,]*{room}[\d,]*\]\S* copy\(", loops)
+
+
+@pytest.mark.parametrize("sigma", rest_is_slow(SIGMAS, ["revealed", "modelled"]))
+def test_it_fits_into_the_loop(sigma):
+    posterior, sampler = FGTSVA(sigma=sigma), SGLD(minibatch=BATCH)
+    check(WORLD, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)
+    if sigma not in ("by_context", "modelled"):
+        with pytest.raises(InputError, match="control_variate needs data that are kept"):
+            check(WORLD, Thompson(Linear(), posterior, control_variate=True), rounds=5)
+
+
+def test_a_control_variate_without_minibatches_is_refused():
+    """Its curvature is kept up and not taken anew: no fact for a sampler that draws by it."""
+    with pytest.raises(InputError, match="control_variate is for minibatch gradients"):
+        check(WORLD, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
+
+
+def test_the_curvature_costs_no_more_than_rows_do():
+    """In operations that XLA counts: four times the rows are four times the work, not sixteen."""
+    model = latent(MLP(width=4), 3)
+
+    def operations(rows):
+        data = jax.eval_shape(
+            lambda: empty(linear=False, keep_actions=False, arms=3, dim=3, capacity=rows).data
+        )
+        lowered = jax.jit(lambda data, x: gauss_newton(model, data, x)).lower(data, jnp.zeros(model.size))
+        return lowered.cost_analysis()["flops"]
+
+    assert operations(1024) < 4.5 * operations(256)

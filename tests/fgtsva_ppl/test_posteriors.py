@@ -1,0 +1,333 @@
+"""The log-densities: against the formulas of the paper, against finite differences, and one path against the other."""
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers.worlds import ROUNDS, WORLDS, PlainLinear, played, remembered
+from scipy import stats
+
+from fgtsva_ppl import FGTSA, FGTSB, FGTSVA, TS, InputError, Linear
+from fgtsva_ppl.posteriors.history import Rows, Sums, empty, grown
+from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.types import Round
+
+ETA, LAM, C, ALPHA, SHARPNESS, CAP = 0.3, 0.7, 0.5, 0.3, 10.0, 0.35
+FAMILY = {
+    "ts": lambda **peak: TS(eta=ETA, **peak),
+    "fgts_a": lambda **peak: FGTSA(eta=ETA, lam=LAM, **peak),
+    "fgts_b": lambda **peak: FGTSB(eta=ETA, lam=LAM, **peak),
+    "fgts_va": lambda **peak: FGTSVA(c=C, alpha=ALPHA, **peak),
+}
+PEAKS = {
+    "hard": {"maximum": "hard"},
+    "hard-capped": {"maximum": "hard", "cap": CAP},
+    "logsumexp": {"maximum": "logsumexp", "sharpness": SHARPNESS},
+    "logsumexp-capped": {"maximum": "logsumexp", "sharpness": SHARPNESS, "cap": CAP},
+    "softplus": {"maximum": "softplus", "sharpness": SHARPNESS, "cap": CAP},
+}
+STEP = 1e-4  # of the finite differences
+MARGIN = 0.01  # by which the points keep away from kinks: more than a step can change a reward
+
+
+def reference_peak(values, maximum, sharpness=None, cap=None):
+    """A round's maximum of the values of its arms, from its definition."""
+    top = np.max(values)
+    if maximum == "logsumexp":
+        top = top + np.log(np.sum(np.exp(sharpness * (values - top)))) / sharpness
+    if maximum == "softplus":
+        return cap - np.logaddexp(0, sharpness * (cap - top)) / sharpness
+    return top if cap is None else min(top, cap)
+
+
+def reference(name, peak, log, theta):
+    """The design page's table, line by line, in NumPy: sums over s < t in plain loops."""
+    dim = theta.size
+    value = np.sum(stats.norm(0, dim**-0.5).logpdf(theta))
+    floored = np.maximum(log.sigma, ALPHA)
+    for s in range(len(log.action)):
+        eta = 1 / floored[s] ** 2 if name == "fgts_va" else ETA
+        value -= eta * (log.reward[s] - log.actions[s][log.action[s]] @ theta) ** 2
+    if name == "fgts_a":
+        for actions in log.actions:
+            value += LAM * reference_peak(actions @ theta, **peak)
+    if name == "fgts_b":
+        value += LAM * reference_peak(log.next.actions @ theta, **peak)
+    if name == "fgts_va":
+        now = max(float(log.next.sigma), ALPHA)
+        total = np.sum(floored**2) + now**2
+        value += C * np.sqrt(total) / now**2 * reference_peak(log.next.actions @ theta, **peak)
+    return value
+
+
+@lru_cache
+def points(world):
+    """Positions at which no log-density has a kink within a step of the finite differences."""
+    log = played(world)
+    sets = np.concatenate([log.actions, log.next.actions[None]])
+    candidates = np.random.default_rng(3).normal(0, 0.6, (2000, sets.shape[-1]))
+    values = np.sort(np.einsum("nd,tkd->ntk", candidates, sets), axis=-1)
+    apart = np.min(values[..., -1] - values[..., -2], axis=1) > MARGIN
+    logsums = np.log(np.sum(np.exp(SHARPNESS * values), axis=-1)) / SHARPNESS
+    for top in (values[..., -1], logsums):
+        apart &= np.min(np.abs(top - CAP), axis=1) > MARGIN
+    capped = np.max(candidates @ log.next.actions.T, axis=1) > CAP
+    chosen = np.concatenate([candidates[apart & side][:3] for side in (capped, ~capped)])
+    assert len(chosen) == 6
+    return chosen
+
+
+@lru_cache
+def evaluated(name, peak, world, reward):
+    """Target, and values and gradients at the points and at their neighbours on both sides of every axis."""
+    posterior, log = FAMILY[name](**PEAKS[peak]), played(world)
+    dim = log.actions.shape[-1]
+    history = remembered(FAMILY[name](), world, reward)  # which the kind of maximum has no part in
+    target = posterior.target(latent(reward, dim), history, log.next)
+    shifts = np.concatenate([np.zeros((1, dim)), STEP * np.eye(dim), -STEP * np.eye(dim)])
+    where = points(world)[:, None] + shifts
+    value, gradient = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(target.logdensity))))(where)
+    return posterior, history, target, np.asarray(value), np.asarray(gradient)
+
+
+@pytest.fixture(
+    scope="module",  # so that the tests of a case stand together, and share what is compiled for it
+    params=[(name, peak, world) for name in FAMILY for peak in PEAKS for world in ("fixed", "contextual")],
+    ids="-".join,
+)
+def case(request):
+    return request.param
+
+
+def test_the_log_density_is_the_papers(case):
+    name, peak, world = case
+    _, _, _, value, _ = evaluated(name, peak, world, Linear())
+    expected = [reference(name, PEAKS[peak], played(world), theta) for theta in points(world)]
+    np.testing.assert_allclose(value[:, 0], expected, rtol=1e-12)
+
+
+def test_the_gradient_is_that_of_finite_differences(case):
+    name, peak, world = case
+    _, _, _, value, gradient = evaluated(name, peak, world, Linear())
+    dim = gradient.shape[-1]
+    differences = (value[:, 1 : 1 + dim] - value[:, 1 + dim :]) / (2 * STEP)
+    np.testing.assert_allclose(gradient[:, 0], differences, rtol=1e-6, atol=1e-6)
+
+
+def test_sums_and_rows_give_the_same_number(case):
+    name, peak, world = case
+    _, sums, _, value, gradient = evaluated(name, peak, world, Linear())
+    _, rows, _, generic_value, generic_gradient = evaluated(name, peak, world, PlainLinear())
+    assert isinstance(sums.data, Sums)
+    assert isinstance(rows.data, Rows)
+    np.testing.assert_allclose(value, generic_value, rtol=1e-12)
+    scale = np.max(np.abs(gradient))
+    np.testing.assert_allclose(gradient, generic_gradient, rtol=1e-12, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
+    """To second order, and where derivatives are taken forward too."""
+    world = "fixed"
+    posterior, history, target, value, gradient = evaluated(name, "hard", world, Linear())
+    log, where = played(world), jnp.asarray(points(world))
+    model = latent(Linear(), where.shape[-1])
+    plain = model.logdensity(posterior.program(model, history, log.next))
+    np.testing.assert_allclose(value[:, 0], jax.vmap(plain)(where), rtol=1e-13)
+    np.testing.assert_allclose(gradient[:, 0], jax.vmap(jax.grad(plain))(where), rtol=1e-11, atol=1e-12)
+    ours, theirs = (jax.hessian(function)(where[0]) for function in (target.logdensity, plain))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+def test_past_action_sets_are_kept_where_they_are_needed_only(case):
+    name, peak, world = case
+    _, history, _, _, _ = evaluated(name, peak, world, Linear())
+    assert (history.past is not None) == (name == "fgts_a" and world == "contextual")
+
+
+def test_gaussian_part_and_bonus_make_up_the_log_density(case):
+    name, peak, world = case
+    posterior, history, target, value, _ = evaluated(name, peak, world, Linear())
+    precision, shift = map(np.asarray, target.gaussian)
+    log, dim = played(world), points(world).shape[-1]
+    weights = 1 / np.maximum(log.sigma, ALPHA) ** 2 if name == "fgts_va" else np.full(ROUNDS, ETA)
+    weighted = weights[:, None] * log.features
+    # no 1/2 in the loss: a datum adds 2 eta to the precision
+    np.testing.assert_allclose(precision, dim * np.eye(dim) + 2 * log.features.T @ weighted, rtol=1e-12)
+    np.testing.assert_allclose(shift, 2 * weighted.T @ log.reward, rtol=1e-12)
+    model = latent(Linear(), dim)
+    quadratic = [-x @ precision @ x / 2 + shift @ x for x in points(world)]
+    bonus = [float(posterior.bonus(model.function(x), history, log.next)) for x in points(world)]
+    rest = value[:, 0] - np.add(quadratic, bonus)
+    np.testing.assert_allclose(rest, rest[0], rtol=1e-11)
+
+
+def test_exact_draws_are_offered_where_there_is_an_oracle_only(case):
+    name, peak, world = case
+    _, history, target, _, _ = evaluated(name, peak, world, Linear())
+    _, _, generic, _, _ = evaluated(name, peak, world, PlainLinear())
+    assert (target.exact is not None) == (peak == "hard" and history.past is None)
+    assert generic.exact is None
+    # rows have no closed form: the factor that is Gaussian for sure is the prior
+    np.testing.assert_allclose(generic.gaussian.precision, 3 * np.eye(3), rtol=1e-12)
+    np.testing.assert_allclose(generic.gaussian.shift, 0, atol=1e-12)
+
+
+def test_the_curvature_of_the_generic_path_is_that_of_the_fast_one(case):
+    name, peak, world = case
+    _, _, target, _, _ = evaluated(name, peak, world, Linear())
+    _, _, generic, _, _ = evaluated(name, peak, world, PlainLinear())
+    position = jnp.asarray(points(world)[0])
+    np.testing.assert_allclose(generic.precision(position), target.precision(position), rtol=1e-10)
+
+
+def test_the_current_round_is_in_the_total_variance_and_not_in_the_data():
+    posterior, log = FGTSVA(c=C, alpha=ALPHA), played("fixed")
+    history = remembered(posterior, "fixed", Linear())
+    own = np.maximum(log.sigma, ALPHA) ** 2
+    np.testing.assert_allclose(history.variance, np.sum(own))
+    assert history.rounds == ROUNDS
+    for sigma in (0.0, 0.1, ALPHA, 2.0):
+        now = max(sigma, ALPHA) ** 2
+        expected = C * np.sqrt(np.sum(own) + now) / now
+        np.testing.assert_allclose(posterior.optimism(history.variance, jnp.asarray(sigma)), expected)
+
+
+def test_in_the_first_round_there_is_the_prior_and_the_bonus():
+    log, model = played("fixed"), latent(Linear(), 3)
+    history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
+    theta = points("fixed")[0]
+    prior = np.sum(stats.norm(0, 3**-0.5).logpdf(theta))
+    top = np.max(log.next.actions @ theta)
+    now = max(float(log.next.sigma), ALPHA)
+    for name, bonus in {"ts": 0, "fgts_a": 0, "fgts_b": LAM * top, "fgts_va": C / now * top}.items():
+        value = FAMILY[name]().target(model, history, log.next).logdensity(jnp.asarray(theta))
+        np.testing.assert_allclose(value, prior + bonus, rtol=1e-12)
+
+
+def test_half_the_bayes_temperature():
+    """With eta = 1/(2 sigma^2) the posterior is Bayes'; with the paper's 1/sigma^2 it is that one, twice as sharp."""
+    world, sigma = "fixed", 0.5
+    log = played(world)
+    for eta, factor in [(1 / (2 * sigma**2), 1), (1 / sigma**2, 2)]:
+        history = remembered(TS(eta=eta), world, Linear())
+        target = TS(eta=eta).target(latent(Linear(), 3), history, log.next)
+        bayes = 3 * np.eye(3) + factor * log.features.T @ log.features / sigma**2
+        np.testing.assert_allclose(target.gaussian.precision, bayes, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 100, 10_000])
+def test_what_depends_on_the_horizon_is_filled_in(rounds):
+    assert FGTSVA().for_horizon(rounds).alpha == pytest.approx(rounds**-0.5)
+    assert FGTSB().for_horizon(rounds).lam == pytest.approx(rounds**0.5)
+    effective = max(rounds, 2)
+    assert FGTSA().for_horizon(rounds).lam == pytest.approx(np.sqrt(np.log(effective) / effective))
+    assert TS().for_horizon(rounds) == TS()
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_what_is_set_is_left_alone_by_the_horizon(name):
+    posterior = FAMILY[name](maximum="logsumexp", sharpness=3.0, cap=0.5)
+    assert posterior.for_horizon(123) == posterior
+
+
+@pytest.mark.parametrize(("posterior", "name"), [(FGTSVA(), "alpha"), (FGTSA(), "lam"), (FGTSB(), "lam")])
+def test_what_depends_on_the_horizon_is_missed_by_name(posterior, name):
+    with pytest.raises(InputError, match=f"^{name} depends on the horizon"):
+        posterior.optimism(jnp.asarray(1.0), jnp.asarray(1.0))
+
+
+VALUES = np.random.default_rng(5).normal(size=(50, 6))
+
+
+@pytest.mark.parametrize("peak", PEAKS)
+def test_the_maxima_are_taken_over_the_last_axis(peak):
+    expected = [reference_peak(row, **PEAKS[peak]) for row in VALUES]
+    np.testing.assert_allclose(TS(**PEAKS[peak]).peak(jnp.asarray(VALUES)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 1.0, 10.0, 1e3, 1e6])
+def test_smoothed_maxima_tend_to_the_hard_one(sharpness):
+    # log-sum-exp is above by log(K)/s at most, the softplus cap below by log(2)/s at most
+    above = TS(maximum="logsumexp", sharpness=sharpness).peak(jnp.asarray(VALUES)) - np.max(VALUES, axis=1)
+    capped = TS(maximum="hard", cap=CAP).peak(jnp.asarray(VALUES))
+    below = capped - TS(maximum="softplus", cap=CAP, sharpness=sharpness).peak(jnp.asarray(VALUES))
+    for gap, most in [(above, np.log(6) / sharpness), (below, np.log(2) / sharpness)]:
+        assert np.all(gap >= -1e-14)
+        assert np.all(gap <= most * (1 + 1e-9) + 1e-14)
+
+
+def test_the_smoothed_log_density_tends_to_the_hard_one():
+    world = "contextual"
+    _, _, _, hard, hard_gradient = evaluated("fgts_a", "hard", world, Linear())
+    posterior = FGTSA(eta=ETA, lam=LAM, maximum="logsumexp", sharpness=1e4)
+    history = remembered(posterior, world, Linear())
+    target = posterior.target(latent(Linear(), 3), history, played(world).next)
+    value, gradient = jax.jit(jax.vmap(jax.value_and_grad(target.logdensity)))(points(world))
+    np.testing.assert_allclose(value, hard[:, 0], atol=LAM * ROUNDS * np.log(4) / 1e4)
+    np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms are MARGIN apart
+
+
+def test_a_cap_takes_the_feel_good_gradient_away_above_it():
+    model, log = latent(Linear(), 3), played("fixed")
+    history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
+    posterior = FGTSB(lam=5.0, cap=CAP)
+
+    def bonus(theta):
+        return posterior.bonus(model.function(theta), history, log.next)
+
+    above, below = jnp.asarray([2.0, 1.0, 0.5]), jnp.asarray([0.02, 0.01, 0.005])
+    assert bonus(above) == pytest.approx(5.0 * CAP)
+    assert np.all(jax.grad(bonus)(above) == 0)
+    np.testing.assert_allclose(jax.grad(bonus)(below), 5.0 / np.sqrt(3), rtol=1e-12)
+
+
+def test_softplus_without_a_cap_is_refused():
+    with pytest.raises(InputError, match="maximum=softplus smooths the cap and needs one: set cap"):
+        FGTSB(lam=1.0, maximum="softplus").peak(jnp.zeros(3))
+
+
+@pytest.mark.parametrize("reward", [Linear(), PlainLinear()], ids=["sums", "rows"])
+@pytest.mark.parametrize("world", WORLDS)
+def test_spare_room_in_a_history_changes_nothing(world, reward):
+    posterior = FAMILY["fgts_a"]()
+    tight, roomy = (remembered(posterior, world, reward, spare) for spare in (0, 20))
+    model, position = latent(reward, 3), jnp.asarray([0.3, -0.2, 0.9])
+    values = [
+        jax.value_and_grad(posterior.target(model, history, played(world).next).logdensity)(position)
+        for history in (tight, roomy, grown(tight, ROUNDS + 20))
+    ]
+    for value, gradient in values[1:]:
+        np.testing.assert_allclose(value, values[0][0], rtol=1e-14)
+        np.testing.assert_allclose(gradient, values[0][1], rtol=1e-13)
+
+
+def test_rows_and_action_sets_are_in_the_order_of_play():
+    log = played("contextual")
+    history = remembered(FAMILY["fgts_a"](), "contextual", PlainLinear())
+    np.testing.assert_array_equal(history.data.features[:ROUNDS], log.features)
+    np.testing.assert_array_equal(history.data.rewards[:ROUNDS], log.reward)
+    np.testing.assert_array_equal(history.data.weights, np.repeat([ETA, 0], [ROUNDS, 3]))
+    np.testing.assert_array_equal(history.past.actions[:ROUNDS], log.actions)
+    np.testing.assert_array_equal(history.past.present, np.repeat([1, 0], [ROUNDS, 3]))
+
+
+def test_in_a_noiseless_round_the_floor_is_the_weight():
+    assert FGTSVA(alpha=0.01).weight(jnp.asarray(0.0)) == pytest.approx(1e4)
+    assert FGTSVA(alpha=0.01).weight(jnp.asarray(2.0)) == pytest.approx(0.25)
+
+
+def test_the_action_sets_of_a_round_may_change_under_one_program():
+    posterior, model = FAMILY["fgts_b"](), latent(Linear(), 3)
+    history = empty(linear=True, keep_actions=False, arms=2, dim=3, capacity=1)
+
+    @jax.jit
+    def value(actions, theta):
+        return posterior.bonus(model.function(theta), history, Round(actions, jnp.asarray(1.0)))
+
+    theta = jnp.asarray([1.0, 2.0, 3.0])
+    assert value(jnp.eye(3)[:2], theta) == pytest.approx(2 * LAM)
+    assert value(jnp.eye(3)[1:], theta) == pytest.approx(3 * LAM)
+    assert value._cache_size() == 1

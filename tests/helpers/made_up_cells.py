@@ -1,0 +1,60 @@
+"""Cells with made-up regret and diagnostics, so that what is to be said of them is known; nothing is simulated."""
+
+import json
+
+import numpy as np
+import xarray as xr
+
+from experiments.config.compose import resolve
+from fgtsva_ppl.diagnostics import METRICS
+
+RUNS, ROUNDS, PROBES, DIAGNOSED = 40, 50, (5, 20, 50), 4
+LEVELS = {"exact": 0.0, "sgld": 2.0, "psgld": 0.05, "mala": 0.0, "hmc": 0.001, "nuts": 0.5}  # regret a round
+
+
+def made_up(cell, level, usual, gradients=20.0, seed=0, **metrics):
+    """A cell with a known regret a round, and diagnostics that are as usual unless they are named.
+
+    Runs share their luck, as common random numbers make them.
+    """
+    luck = np.random.default_rng(1).gamma(2.0, 1.0, size=(RUNS, 1))
+    own = np.random.default_rng(seed).normal(scale=0.01, size=(RUNS, ROUNDS))
+    tree = played(cell, luck + level + own, gradients)
+    return diagnosed(tree, {**dict.fromkeys(METRICS, np.full((DIAGNOSED, 1), usual)), **metrics})
+
+
+def played(cell, regret, gradients=20.0):
+    """A cell whose runs and rounds have this regret."""
+    both = ("run", "round")
+    variables = {
+        "regret": (both, regret),
+        "acceptance": (both, np.full((RUNS, ROUNDS), 0.8)),
+        "gradients": (both, np.full((RUNS, ROUNDS), gradients)),
+        "diverged": (both, np.zeros((RUNS, ROUNDS), int)),
+        "restored": (both, np.zeros((RUNS, ROUNDS), int)),
+    }
+    attrs = {"seconds": 1.0, "compile_seconds": 2.0, "settings": json.dumps(cell.settings)}
+    return xr.DataTree(xr.Dataset(variables, {"run": np.arange(RUNS), "round": 1 + np.arange(ROUNDS)}, attrs))
+
+
+def diagnosed(tree, metrics):
+    """The tree with diagnostics: a number each, or (runs, probes) of them."""
+    shape = np.broadcast_shapes((1, len(PROBES)), *(np.shape(found) for found in metrics.values()))
+    found = {
+        name: (("probed_run", "probe"), np.array(np.broadcast_to(value, shape)))
+        for name, value in metrics.items()
+    }
+    tree["diagnostics"] = xr.DataTree(xr.Dataset(found, {"probe": list(PROBES)}))
+    return tree
+
+
+def compared(*words, **metrics):
+    """All of `LEVELS` on sparse, with TV in the order of regret; `metrics` maps a diagnostic to samplers' values."""
+    numbers = [f"rounds={ROUNDS}", f"runs={RUNS}"]
+    cells = resolve([f"sampler={','.join(LEVELS)}", "environment=sparse", *numbers, *words]).cells
+    data = {}
+    for seed, cell in enumerate(cells):
+        name = cell.flat["sampler"]
+        known = {key: values[name] for key, values in metrics.items()}
+        data[cell.id] = made_up(cell, LEVELS[name], LEVELS[name] / 10, seed=seed, **known)
+    return cells, data

@@ -1,0 +1,50 @@
+"""Studies of algorithms with made-up regret, so that the right verdict is known; nothing is simulated."""
+
+import json
+import zlib
+from functools import lru_cache
+
+import numpy as np
+import xarray as xr
+
+from experiments.config.compose import resolve
+from fgtsva_ppl.simulation.loop import Simulation
+from fgtsva_ppl.timing import Seconds
+
+RUNS, ROUNDS = 40, 64
+
+
+def shape(growth: float, rounds: int = ROUNDS) -> np.ndarray:
+    """Regret of each round that sums to 1 and grows like rounds^growth."""
+    total = np.arange(rounds + 1) ** growth if growth else np.minimum(np.arange(rounds + 1), 1.0)
+    return np.diff(total / total[-1])
+
+
+def luck(seed: int) -> np.ndarray:
+    """What all algorithms of a run have in common."""
+    return np.random.default_rng(seed).gamma(4.0, 0.25, size=(RUNS, 1))
+
+
+def tree(cell, total, growth: float = 0.3, spread: float = 0.02) -> xr.DataTree:
+    """A cell whose runs have this regret in the end, times the run's luck and a little noise of its own."""
+    told = json.dumps(cell.settings, sort_keys=True)
+    own = np.random.default_rng(zlib.crc32(told.encode())).normal(1, spread, size=(RUNS, 1))
+    regret = total * luck(cell.seed) * own * shape(growth, cell.rounds)
+    attrs = {"settings": told, "seconds": 0.0, "compile_seconds": 0.0}
+    coords = {"run": np.arange(RUNS), "round": 1 + np.arange(cell.rounds)}
+    return xr.DataTree(xr.Dataset({"regret": (("run", "round"), regret)}, coords, attrs))
+
+
+@lru_cache
+def study(name: str, *words: str):
+    return resolve(
+        [f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *words]
+    )  # a later word replaces an earlier
+
+
+def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), **_) -> Simulation:
+    """In the place of a real one."""
+    regret = np.random.default_rng(seed).gamma(2.0, size=(runs, rounds)) / (1 + np.arange(rounds))
+    nothing = np.zeros((runs, rounds))
+    progress(rounds)
+    return Simulation(regret, nothing, nothing, nothing, nothing, nothing, nothing[:, 0], Seconds(0.0, 0.0))

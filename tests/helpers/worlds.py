@@ -1,0 +1,112 @@
+"""What several test modules need: reward programs of other shapes, rounds that were really played, raw."""
+
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+
+from fgtsva_ppl import PSGLD, Contextual, Dense, Sparse, Thompson
+from fgtsva_ppl.types import Round
+from samplers.settings import settings
+
+
+@settings
+class PlainLinear:
+    """The linear reward as anybody would write it: nothing says that it is linear, so rows are kept."""
+
+    def program(self, dim):
+        def plain():
+            theta = numpyro.sample("theta", dist.Normal(0, dim**-0.5).expand([dim]).to_event(1))
+            return lambda features: features @ theta
+
+        return plain
+
+
+class Log(NamedTuple):
+    """Rounds as they were played, and the next one as it was revealed."""
+
+    actions: np.ndarray  # (rounds, arms, dim)
+    sigma: np.ndarray
+    action: np.ndarray
+    reward: np.ndarray
+    next: Round
+
+    @property
+    def features(self) -> np.ndarray:
+        return self.actions[np.arange(len(self.action)), self.action]
+
+
+# For programs that compile longer than they run: half the compile time, the same mathematics.
+quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+
+# The samplers of the default study: what is looked at for every sampler is looked at for these in each run of the tests
+STUDIED = ("exact", "sgld", "psgld", "mala", "hmc", "nuts")
+
+
+def rest_is_slow(cases, quick):
+    """Parameters of a test, those that are not among the quick ones marked slow."""
+    marked = []
+    for case in cases:
+        values = case if isinstance(case, tuple) else (case,)
+        marked.append(pytest.param(*values, marks=() if case in quick else pytest.mark.slow))
+    return marked
+
+
+# Environments whose rewards are not linear, small, by name and settings; a table needs a file.
+OTHERS = {
+    "logistic": {"dim": 3, "arms": 4},
+    "mlp": {"dim": 3, "arms": 4, "width": 2},
+    "quadratic": {"dim": 3, "arms": 4},
+    "wheel": {"encoding": "joint"},
+    "digits": {"components": 2},
+    "breast_cancer": {"components": 2},
+    "wine": {"components": 2},
+    "iris": {},
+    "table": None,
+    "openml": None,
+}
+
+ROUNDS = 12
+WORLDS = {
+    "fixed": Dense(dim=3, scale=0.7),
+    "fixed-sparse": Sparse(dim=3, p=0.4),
+    "contextual": Contextual(dim=3, arms=4, p=0.4),
+}
+
+
+@lru_cache
+def played(world: str) -> Log:
+    """Rounds played by a Thompson agent."""
+    environment, agent = WORLDS[world], Thompson(sampler=PSGLD(steps=3)).for_horizon(ROUNDS)
+    key = jax.random.key(7)
+
+    def turn(state, t):
+        nature, mind = (jax.random.fold_in(jax.random.fold_in(key, stream), t) for stream in (1, 2))
+        seen, outcome = environment.round(nature, instance)
+        state, action, _ = agent.act(mind, state, seen)
+        reward = outcome.means[action] + outcome.noise
+        return agent.update(state, seen, action, reward), (seen.actions, seen.sigma, action, reward)
+
+    instance = environment.start(key)
+    start = agent.start(jax.random.fold_in(key, 3), environment.shape)
+    _, log = jax.jit(partial(jax.lax.scan, turn))(start, jnp.arange(ROUNDS))
+    last, _ = environment.round(jax.random.fold_in(key, 4), instance)
+    return Log(*map(np.asarray, log), jax.tree.map(np.asarray, last))
+
+
+@lru_cache
+def remembered(posterior, world: str, reward, spare: int = 3):
+    """The history that an agent with this posterior and reward has after the played rounds, with spare room."""
+    agent, log = Thompson(reward=reward, posterior=posterior), played(world)
+    start = agent.start(jax.random.key(0), WORLDS[world].shape)
+
+    def turn(state, datum):
+        actions, sigma, action, reward = datum
+        return agent.update(state, Round(actions, sigma), action, reward), None
+
+    return jax.lax.scan(turn, agent.grow(start, ROUNDS + spare), tuple(log[:4]))[0].history

@@ -1,0 +1,221 @@
+"""What goes wrong inside a cell is told in the summary, in the report and by the exit code; other cells finish."""
+
+import csv
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+
+from experiments.cli import commands
+from experiments.execute.cell_status import raised
+from fgtsva_ppl import ENVIRONMENTS, REWARDS, SAMPLERS, Sparse
+from fgtsva_ppl.types import Outcome
+from samplers import Draw, SamplerState
+from samplers.settings import number, settings
+
+SMALL = (
+    "environment=sparse",
+    "environment.dim=2",
+    "rounds=12",
+    "runs=3",
+    "diagnostics.runs=0",
+    "output=here",
+)
+
+
+@settings
+class Blank:
+    """A sampler all of whose draws are NaN."""
+
+    rate: float = number(default=1.0, doc="unused")
+    scalar = False
+
+    def init(self, key, start):
+        return SamplerState(start(key))
+
+    def sample(self, key, target, state):
+        position = jnp.full_like(state.position, jnp.nan)
+        return SamplerState(position), Draw(position, jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0))
+
+    def trace(self, key, target, state, draws):
+        raise NotImplementedError
+
+
+@settings
+class Raising(Sparse):
+    """An environment that raises when it is asked for a round."""
+
+    def round(self, key, instance):
+        raise LookupError("no such shelf\nand more lines")
+
+
+@settings
+class Voiceless(Sparse):
+    """An environment whose mean rewards are not numbers."""
+
+    def round(self, key, instance):
+        seen, outcome = super().round(key, instance)
+        return seen, Outcome(outcome.means * jnp.nan, outcome.noise)
+
+
+def impossible(dim):
+    theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
+    numpyro.factor("nowhere", -jnp.inf)
+    return lambda features: features @ theta
+
+
+def enormous(dim):
+    theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
+    return lambda features: 1e200 * (2 + jnp.tanh(features @ theta))
+
+
+def raising(dim):
+    theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
+
+    def function(features):
+        if features.shape[0] > 4:  # only with the rows of a history, never in a look at the program
+            raise ZeroDivisionError("in a user's program")
+        return features @ theta
+
+    return function
+
+
+def called_back(dim):
+    """Raises while it runs, long after everything was traced and compiled."""
+    theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
+
+    def complain(values):
+        if np.shape(values)[-1] > 4:
+            raise ArithmeticError("while running")
+        return values
+
+    @jax.custom_jvp
+    def checked(values):
+        kind = jax.ShapeDtypeStruct(values.shape, values.dtype)
+        return jax.pure_callback(complain, kind, values, vmap_method="expand_dims")
+
+    checked.defjvp(lambda primals, tangents: (checked(*primals), tangents[0]))
+    return lambda features: checked(features @ theta)
+
+
+@pytest.fixture
+def fgtsva(capsys, monkeypatch, tmp_path):
+    """Calls `fgtsva run` with these faulty parts known; gives exit code, errors, rows by a column, the report."""
+    monkeypatch.chdir(tmp_path)
+    REWARDS.names(), SAMPLERS.names(), ENVIRONMENTS.names()
+    for registry, parts in (
+        (SAMPLERS, {"blank": Blank}),
+        (ENVIRONMENTS, {"raising": Raising, "voiceless": Voiceless}),
+        (
+            REWARDS,
+            {"impossible": impossible, "enormous": enormous, "raising": raising, "called_back": called_back},
+        ),
+    ):
+        monkeypatch.setattr(registry, "_classes", dict(registry._classes))
+        for name, part in parts.items():
+            registry.register(name, part)
+
+    def call(*words, by):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, *words])
+        with pytest.raises(SystemExit) as stop:
+            commands.main()
+        with open("here/summary.csv", newline="") as file:
+            rows = {row[by]: row for row in csv.DictReader(file)}
+        return stop.value.code, capsys.readouterr().err, rows, Path("here/report.html").read_text()
+
+    return call
+
+
+def assert_told(found, bad, good, words):
+    code, err, rows, page = found
+    assert code == 1
+    assert "Traceback" not in err
+    assert "\n1 of 2 cells failed" in err
+    assert rows[good]["status"] == "done"
+    assert float(rows[good]["final_regret_mean"]) >= 0
+    assert rows[bad]["status"] in ("failed", "diverged")
+    for text in (rows[bad]["reason"], err, page):
+        assert words in text
+    assert "\n" not in rows[bad]["reason"]
+    assert rows[good]["reason"] == ""
+
+
+def test_a_sampler_that_gives_nan(fgtsva):
+    assert_told(fgtsva("sampler=mala,blank", by="sampler"), "blank", "mala", "3 of 3 runs had no finite draw")
+
+
+def test_a_step_that_diverges(fgtsva):
+    found = fgtsva(
+        "sampler=exact,sgld", "sampler.step=1e200", "sampler.rule=constant", "sampler.steps=3", by="sampler"
+    )
+    assert_told(found, "sgld", "exact", "3 of 3 runs had no finite draw")
+    assert found[2]["sgld"]["restored"] == "36"
+
+
+def test_a_log_density_of_minus_infinity_everywhere(fgtsva):
+    found = fgtsva("reward=linear,impossible", "sampler=mala", by="reward")
+    assert_told(found, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
+
+
+def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatch, tmp_path):
+    """One clear line and exit code 2; among cells that can run it is a failed cell, as above."""
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "reward=impossible", "sampler=mala,hmc"])
+    with pytest.raises(SystemExit, match="2"):
+        commands.main()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("fgtsva: reward impossible: its log-density is not finite at 256 of 256 draws")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_log_density_of_minus_infinity_everywhere_as_soon_as_there_are_data(fgtsva):
+    plain = ("sampler.whiten=none", "sampler.rule=constant")
+    found = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
+    assert_told(found, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
+
+
+def test_a_program_that_raises_when_it_is_traced(fgtsva):
+    found = fgtsva("reward=raising,linear", "sampler=mala", by="reward")
+    assert_told(found, "raising", "linear", "ZeroDivisionError: in a user")
+    assert found[2]["raising"]["final_regret_mean"] == ""
+
+
+@pytest.mark.slow
+def test_a_program_that_raises_when_it_runs(fgtsva):
+    found = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.steps=1", by="reward")
+    assert_told(found, "called_back", "linear", "ArithmeticError: while running")
+
+
+def test_an_environment_that_raises(fgtsva):
+    found = fgtsva("environment=raising,sparse", "sampler=exact", by="environment")
+    assert_told(found, "raising", "sparse", "LookupError: no such shelf")
+
+
+def test_regret_that_is_not_a_number(fgtsva):
+    found = fgtsva("environment=sparse,voiceless", "sampler=exact", by="environment")
+    assert_told(found, "voiceless", "sparse", "the regret of 3 of 3 runs is not finite")
+
+
+def test_a_study_all_of_whose_cells_fail_has_a_report_all_the_same(fgtsva):
+    code, err, rows, page = fgtsva("sampler=mala", "reward=raising", by="sampler")
+    assert code == 1
+    assert "Traceback" not in err
+    assert rows["mala"]["status"] == "failed"
+    assert "ZeroDivisionError" in page
+
+
+def test_failed_cells_are_tried_again(fgtsva):
+    first = fgtsva("sampler=mala", "reward=raising,linear", by="reward")
+    again = fgtsva("sampler=mala", "reward=raising,linear", by="reward")
+    assert (first[0], first[2]) == (again[0], again[2])
+
+
+def test_a_reason_is_one_line():
+    assert raised(ValueError("a\nb")).reason == "ValueError: a"
+    assert raised(ValueError()).reason == "ValueError"
+    assert len(raised(ValueError("x" * 1000)).reason) == 200

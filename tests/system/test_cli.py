@@ -1,0 +1,419 @@
+"""The command line as a user meets it."""
+
+import csv
+import errno
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from omegaconf import OmegaConf
+from typer import rich_utils
+
+from experiments.cli import commands, completion
+from experiments.config.compose import resolve
+from experiments.execute import runner
+from samplers.settings import InputError
+
+SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
+
+
+@pytest.fixture
+def fgtsva(capsys, monkeypatch, tmp_path):
+    """Calls the command in an empty folder; gives exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fgtsva", *words])
+        try:
+            commands.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "summary.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_study_of_ones_own_table_has_its_figures_also_where_bounds_are_asked_for(fgtsva):
+    """A stored cell says more of a table than a command does: what was in it."""
+    Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(12)))
+    words = ("environment=table", "environment.path=mine.csv", "environment.label=kind", "sampler=mala")
+    numbers = ("rounds=4", "runs=2", "diagnostics.runs=0", "bounds=true")
+    code, _, err = fgtsva("run", *words, *numbers, "output=here")
+    assert (code, err.strip()) == (0, "")
+    page = Path("here/report.html").read_text()
+    assert "figures/regret.svg" in page
+    assert fgtsva("report", "here")[0] == 0
+    assert Path("here/report.html").read_text() == page
+
+
+def test_run_writes_what_the_contract_names(fgtsva):
+    code, out, _ = fgtsva("run", *SMALL, "output=here")
+    assert code == 0
+    assert "mala" in out
+    assert {"config.yaml", "results.nc", "summary.csv", "figures"} <= {p.name for p in Path("here").iterdir()}
+    assert (Path("here") / "figures" / "regret.svg").stat().st_size > 1000
+    exact, mala = rows(Path("here"))
+    assert [exact["sampler"], mala["sampler"]] == ["exact", "mala"]
+    named = {"environment", "agent", "posterior", "sampler", "runs", "rounds"}
+    named |= {"final_regret_mean", "final_regret_se", "final_regret_median"}
+    assert named <= set(mala)
+    assert exact["acceptance"] == ""  # no such notion
+    assert 0 < float(mala["acceptance"]) <= 1
+    assert float(mala["gradients_per_round"]) == 21
+
+
+def test_stored_tree_agrees_with_the_summary(fgtsva):
+    fgtsva("run", *SMALL, "output=here")
+    config = OmegaConf.to_container(OmegaConf.load("here/config.yaml"))
+    with xr.open_datatree("here/results.nc", engine="h5netcdf") as tree:
+        for row in rows(Path("here")):
+            (cell,) = (
+                data
+                for data in tree["cells"].children.values()
+                if json.loads(data.attrs["settings"])["sampler"]["name"] == row["sampler"]
+            )
+            assert dict(cell.sizes) == {"run": 3, "round": 12}
+            np.testing.assert_allclose(
+                float(row["final_regret_mean"]), cell["regret"].values.sum(1).mean(), rtol=1e-12
+            )
+            assert config["cells"][cell.attrs["cell"]] == json.loads(cell.attrs["settings"])
+
+
+def test_derived_settings_are_resolved_in_the_stored_config(fgtsva):
+    fgtsva("run", *SMALL, "output=here")
+    cells = OmegaConf.to_container(OmegaConf.load("here/config.yaml"))["cells"]
+    for cell in cells.values():
+        assert cell["posterior"]["alpha"] == pytest.approx(12**-0.5)
+
+
+def test_gap_is_the_paired_difference_to_exact(fgtsva):
+    fgtsva("run", *SMALL, "output=here")
+    exact, mala = rows(Path("here"))
+    assert exact["regret_gap"] == ""
+    difference = float(mala["final_regret_mean"]) - float(exact["final_regret_mean"])
+    assert float(mala["regret_gap"]) == pytest.approx(difference)
+    assert float(mala["regret_gap_low"]) <= difference <= float(mala["regret_gap_high"])
+
+
+def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
+    fgtsva("run", *SMALL, "output=here")
+    before = (Path("here") / "summary.csv").read_text()
+
+    def forbidden(*args, **kwargs):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(runner, "simulate", forbidden)
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 0, err
+    assert (Path("here") / "summary.csv").read_text() == before
+
+
+def test_a_damaged_cell_is_noticed_named_and_computed_again(fgtsva):
+    fgtsva("run", *SMALL, "output=here")
+    before = rows(Path("here"))
+    victim = min((Path("here") / "cells").glob("*.nc"))
+    victim.write_bytes(victim.read_bytes()[:-500])
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 0
+    assert victim.name in err.replace("\n", "")
+    after = rows(Path("here"))
+    for old, new in zip(before, after, strict=True):
+        for key in old.keys() - {"seconds", "compile_seconds"}:
+            assert old[key] == new[key]
+
+
+def test_a_seed_gives_the_same_numbers_again(fgtsva):
+    fgtsva("run", *SMALL, "output=a")
+    fgtsva("run", *SMALL, "output=b")
+    fgtsva("run", *SMALL, "seed=1", "output=c")
+    a, b, c = (rows(Path(name))[1]["final_regret_mean"] for name in "abc")
+    assert a == b != c
+
+
+@pytest.mark.slow
+def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
+    fgtsva("run", *SMALL, "output=a")
+    assert fgtsva("run", *SMALL, "every=4", "output=b")[0] == 0
+    with xr.open_datatree("b/results.nc", engine="h5netcdf") as tree:
+        assert [list(cell["round"].values) for cell in tree["cells"].children.values()] == [[4, 8, 12]] * 2
+    for alone, together in zip(rows(Path("a")), rows(Path("b")), strict=True):
+        for key in ("final_regret_mean", "regret_gap", "gradients_per_round", "restored", "status"):
+            if alone[key] in ("", "done"):
+                assert together[key] == alone[key]
+            else:
+                assert float(together[key]) == pytest.approx(float(alone[key]), rel=1e-12)
+
+
+def test_without_output_the_folder_is_named_after_study_and_settings(fgtsva):
+    code, out, _ = fgtsva("run", *SMALL)
+    (made,) = Path("results").iterdir()
+    assert code == 0
+    assert made.name.startswith("default-")
+    assert str(made) in out.replace("\n", "")
+
+
+def test_a_dry_run_counts_and_writes_nothing(fgtsva):
+    words = ("sampler=exact,mala", "posterior.c=0,0.1,1", "rounds=50", "runs=3", "output=here")
+    code, out, err = fgtsva("run", "environment=sparse", *words, "--dry-run")
+    assert (code, err.strip()) == (0, "")
+    assert "6 cells; 2 programs to compile, 900 decisions" in out
+    assert "exact, mala" in out
+    assert list(Path.cwd().iterdir()) == []
+    assert fgtsva("run", "sampler=malla", "--dry-run")[0] == 2
+
+
+def test_a_dry_run_knows_what_is_stored(fgtsva):
+    fgtsva("run", *SMALL, "output=here")
+    assert (
+        "2 cells, 2 of them stored already; 0 programs"
+        in fgtsva("run", *SMALL, "output=here", "--dry-run")[1]
+    )
+
+
+def test_list_names_everything_there_is(fgtsva):
+    code, out, _ = fgtsva("list")
+    assert code == 0
+    for name in ("nuts", "contextual", "fgts_va", "thompson", "linear", "default"):
+        assert name in out
+    for group in ("samplers", "environments", "rewards", "posteriors", "agents", "studies"):
+        code, out, _ = fgtsva("list", group)
+        assert code == 0
+        assert len(out) > 100
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["sampler=malla"], ["mala", "nuts"]),
+        (["environment=spars"], ["sparse", "contextual"]),
+        (["posterior=fgts"], ["fgts_va", "ts"]),
+        (["agent=tompson"], ["thompson"]),
+        (["study=figure0"], ["default"]),
+        (["sampler.stpes=3"], ["did you mean 'sampler.steps'"]),
+        (["posterior.cc=1"], ["did you mean 'posterior.c'"]),
+        (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
+        (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
+        (["output="], ["path"]),
+        (["study=budget", "bounds=true"], ["bounds=true", "sampler.steps"]),
+        (["smapler=mala"], ["sampler"]),
+        (["rounds=0"], ["rounds", "at least 1"]),
+        (["rounds=1e3"], ["rounds", "whole number"]),
+        (["runs=-1"], ["runs", "at least 1"]),
+        (["seed=-1"], ["seed", "at least 0"]),
+        (["posterior.c=-0.1"], ["c=", "at least 0"]),
+        (["posterior.c=nan"], ["c="]),
+        (["posterior.alpha=0"], ["alpha", "above 0"]),
+        (["environment.p=1.5"], ["p=", "at most 1"]),
+        (["environment.p=-0.5"], ["p=", "at least 0"]),
+        (["environment.dim=0"], ["dim", "at least 1"]),
+        (["environment.arms=33"], ["arms", "32"]),
+        (["sampler.step=0", "sampler=mala"], ["step", "above 0"]),
+        (["sampler.whiten=sideways", "sampler=mala"], ["whiten", "dense"]),
+        (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
+        (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
+        (["precision=float16"], ["float64"]),
+        (["every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
+        (["every=7", "diagnostics.runs=0"], ["every", "multiple"]),
+        (["every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
+        (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "every"]),
+        (["seed=4294967296"], ["seed", "at most"]),
+        (["posterior.c=range(1,20000)"], ["10000", "posterior.c"]),
+        (["+rounds=3"], ["key=value"]),
+        (["rounds"], ["key=value"]),
+        (["rounds="], ["rounds"]),
+        (["posterior.c=${oc.env:HOME}"], ["a name, a number"]),
+        (["study=default,default"], ["one value"]),
+    ],
+)
+def test_bad_input_is_one_line_with_exit_code_2_and_nothing_written(fgtsva, words, named):
+    code, out, err = fgtsva("run", *words)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "Traceback" not in out + err
+    for word in named:
+        assert word in err
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(fgtsva):
+    Path("mine").mkdir()
+    (Path("mine") / "thesis.tex").write_text("precious")
+    code, _, err = fgtsva("run", *SMALL, "output=mine")
+    assert code == 2
+    assert "something else" in err
+    assert [p.name for p in Path("mine").iterdir()] == ["thesis.tex"]
+
+
+def test_a_config_of_another_program_is_not_taken_for_ours(fgtsva):
+    Path("mine").mkdir()
+    (Path("mine") / "config.yaml").write_text("a: [1, 2]\n")
+    assert fgtsva("run", *SMALL, "output=mine")[0] == 2
+    (Path("mine") / "config.yaml").write_text("{{{ not yaml")
+    assert fgtsva("run", *SMALL, "output=mine")[0] == 2
+
+
+def test_results_of_other_settings_are_not_overwritten(fgtsva):
+    fgtsva("run", *SMALL, "output=here")
+    before = (Path("here") / "results.nc").read_bytes()
+    code, _, err = fgtsva("run", *SMALL, "seed=7", "output=here")
+    assert code == 2
+    assert "other settings" in err
+    assert (Path("here") / "results.nc").read_bytes() == before
+
+
+@pytest.mark.parametrize("left", [0.0, 0.3, 0.99])
+def test_a_config_that_was_cut_short_is_named_and_written_again(fgtsva, left, monkeypatch):
+    fgtsva("run", *SMALL, "output=here")
+    config = Path("here") / "config.yaml"
+    before = config.read_bytes()
+    config.write_bytes(before[: int(left * len(before))])
+    code, _, err = fgtsva("run", *SMALL, "seed=7", "output=here")  # whose cells are not there
+    assert code == 2, err
+    monkeypatch.delattr(runner, "simulate")
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 0, err
+    assert "config.yaml is not what was written; writing it again" in err
+    assert config.read_bytes() == before
+    code, _, err = fgtsva("run", *SMALL, "sampler=exact", "output=here")  # one of whose cells is there
+    assert code == 2
+    assert "other settings" in err
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(fgtsva):
+    Path("file").write_text("")
+    Path("readonly").mkdir()
+    Path("readonly").chmod(0o555)
+    beyond = ("readonly/below",) if os.geteuid() else ()  # to root nothing is read-only
+    for output in ("file", "file/below", *beyond):
+        code, _, err = fgtsva("run", *SMALL, f"output={output}")
+        assert code == 2
+        assert err.count("\n") == 1
+
+
+def test_a_file_system_that_is_read_only_is_one_line(fgtsva, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 2
+    assert "Read-only" in err
+    assert err.count("\n") == 1
+
+
+def test_a_path_is_taken_as_it_stands():
+    assert resolve(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
+    assert resolve(["output='quoted'", "sampler=exact"]).output == "quoted"
+
+
+def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
+    study = resolve(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
+    found = [(c.flat["sampler"], c.flat.get("sampler.steps"), c.flat["posterior.c"]) for c in study.cells]
+    assert sorted(found, key=str) == sorted(
+        [
+            ("exact", None, 0.0), ("exact", None, 0.1),
+            ("mala", 1, 0.0), ("mala", 5, 0.0), ("mala", 1, 0.1), ("mala", 5, 0.1),
+        ],
+        key=str,
+    )  # fmt: skip
+
+
+def test_another_precision_is_another_cell():
+    ours, theirs = (resolve([*SMALL, f"precision={p}"]).cells for p in ("float64", "float32"))
+    assert not {cell.id for cell in ours} & {cell.id for cell in theirs}
+
+
+def test_rounds_to_look_into_lie_before_the_end():
+    with pytest.raises(InputError, match=r"^diagnostics\.rounds=2000 is past the last round, 1000$"):
+        resolve(["rounds=1000", "diagnostics.rounds=10,2000"])
+
+
+def test_a_setting_that_no_chosen_member_has_is_an_error():
+    with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
+        resolve(["sampler=exact,mala", "sampler.leapfrogs=3"])
+
+
+def test_cells_that_differ_only_in_numbers_share_one_program():
+    from fgtsva_ppl.simulation.loop import _play
+
+    study = resolve(
+        [*SMALL, "sampler=mala", "posterior.c=0.001,0.01", "posterior.alpha=0.1,0.2", "environment.p=0.1,0.3"]
+    )
+    assert len(study.cells) == 8
+    before = None
+    for cell in study.cells:
+        runner.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
+        before = _play._cache_size() if before is None else before
+    assert _play._cache_size() == before
+
+
+def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
+    real = runner.simulate
+
+    def faulty(environment, agent, **kwargs):
+        if type(agent.sampler).__name__ == "MALA":
+            raise ZeroDivisionError("in a user's program")
+        return real(environment, agent, **kwargs)
+
+    monkeypatch.setattr(runner, "simulate", faulty)
+    code, _, err = fgtsva("run", *SMALL, "output=here")
+    assert code == 1
+    assert "1 of 2" in err
+    exact, mala = rows(Path("here"))
+    assert exact["status"] == "done"
+    assert mala["status"] == "failed"
+    assert mala["reason"] == "ZeroDivisionError: in a user's program"
+    assert mala["final_regret_mean"] == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "incomplete", "offered"),
+    [
+        ([], "sampler=m", ["sampler=mclmc", "sampler=mala", "sampler=meanfield_vi"]),
+        ([], "sampler=sgld,nu", ["sampler=sgld,nuts"]),
+        (["sampler", "="], "nu", ["nuts"]),  # as bash splits it
+        (["study"], "=bl", ["blindness"]),
+        ([], "posterior.al", ["posterior.alpha="]),
+        ([], "samp", None),
+        ([], "rounds=", []),
+    ],
+)
+def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
+    found = completion.offered(args, incomplete)
+    if offered is None:
+        assert {"sampler=", "sampler.steps="} <= set(found)
+    else:
+        assert found == offered
+
+
+def test_groups_and_parts_are_completed():
+    assert completion.groups("sam") == ["samplers"]
+    assert completion.parts("or") == ["oracle"]
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("list",), ("report",), ("bench",)])
+def test_every_help_shows_an_example(fgtsva, command):
+    code, out, _ = fgtsva(*command, "--help")
+    assert code == 0
+    assert "Example: fgtsva" in out
+
+
+@pytest.mark.parametrize(("command", "argument"), [("run", "KEY=VALUE"), ("bench", "PART")])
+def test_help_is_legible_at_80_columns(fgtsva, monkeypatch, command, argument):
+    monkeypatch.setattr(rich_utils, "MAX_WIDTH", 80)
+    _, out, _ = fgtsva(command, "--help")
+    assert f"fgtsva {command} [OPTIONS] [{argument}]...\n" in re.sub(" +\n", "\n", out)
+    for sentence in re.findall("^ *(Exit code .*?) *$", out, re.MULTILINE):
+        assert sentence.endswith(".")  # a line each, none broken

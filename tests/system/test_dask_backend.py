@@ -1,0 +1,184 @@
+"""A study on a Dask cluster: the same bits as in one process, whatever happens to the workers."""
+
+import os
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from helpers.stored_bits import results
+
+from experiments.cli import commands
+from experiments.config.compose import resolve
+from experiments.execute import runner
+from experiments.execute.dask_backend import cluster, distribute, joined
+from experiments.storage import folder as store
+from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
+from samplers.settings import InputError
+
+SMALL = (
+    "environment=sparse",
+    "environment.dim=2",
+    "rounds=20",
+    "runs=6",
+    "diagnostics.rounds=20",
+    "diagnostics.runs=2",
+)
+DASK = ("launcher=dask", "launcher.workers=2", "launcher.slice=2", "devices=1")
+
+
+def test_slices_of_runs_are_the_cell_to_the_bit():
+    world, agent = Sparse(dim=2), Thompson(sampler=SGLD(steps=2))
+    whole = simulate(world, agent, rounds=20, runs=5, probes=[7, 20])
+    parts = [
+        simulate(world, agent, rounds=20, runs=runs, first_run=first, probes=[7, 20])
+        for first, runs in ((0, 2), (2, 2), (4, 1))
+    ]
+    made = joined(parts)
+    for name in ("regret", "action", "acceptance", "diverged", "gradients", "restored", "impossible"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
+    assert [kept.round for kept in made.snapshots] == [7, 20]
+    for ours, theirs in zip(made.snapshots, whole.snapshots, strict=True):
+        jax.tree.map(np.testing.assert_array_equal, ours.states, theirs.states)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["launcher=slurm"], "launcher='slurm' is not one of: here, dask"),
+        (["launcher.workers=2"], "launcher.workers is a setting of launcher=dask"),
+        (["launcher=dask", "launcher.workers=0"], "launcher.workers=0 must be a whole number, at least 1"),
+        (["launcher=dask", "launcher.slice=x"], "launcher.slice='x' must be a whole number, at least 1"),
+        (["devices=0"], "devices=0 must be a whole number, at least 1"),
+        (["devices=1,2"], "devices takes one value, not 2"),
+    ],
+)
+def test_a_launcher_that_cannot_be_is_one_line(words, said):
+    with pytest.raises(InputError) as error:
+        resolve([*SMALL, *words])
+    assert str(error.value) == said
+
+
+def test_more_devices_than_there_are_is_one_line(tmp_path):
+    study = resolve([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
+    with pytest.raises(InputError, match=r"^devices=3: this process has 2$"):
+        runner.prepare(study)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
+    monkeypatch.setattr("experiments.execute.dask_backend.PATIENCE", 0.2)
+    launcher = resolve([*SMALL, "launcher=dask", "launcher.address=tcp://127.0.0.1:9"]).launcher
+    with (
+        pytest.raises(InputError, match=r"^launcher.address=tcp://127.0.0.1:9 does not answer"),
+        cluster(launcher),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
+    """The process that sends them out is interrupted after the first one."""
+    alone = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
+    runner.run(alone, runner.prepare(alone))
+    study = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'cut'}", *DASK])
+    (cell,), folder, sent, real = study.cells, runner.prepare(study), [], store.Folder.write
+
+    def interrupted(self, cell, tree, kind=""):
+        real(self, cell, tree, kind)
+        raise KeyboardInterrupt
+
+    def go(client):
+        def submit(work, cell, *arguments, **settings):
+            sent.append(arguments[:2])
+            return client.submit(work, cell, *arguments, **settings)
+
+        watched = SimpleNamespace(submit=submit)
+        return runner.run(study, folder, launch=partial(distribute, client=watched, launcher=study.launcher))
+
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+        with monkeypatch.context() as patch:
+            patch.setattr(store.Folder, "write", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                go(client)
+        assert sorted(sent) == [(0, 2), (2, 2), (4, 2)]
+        (kept,) = folder.cells.glob("*.slice-*.nc")
+        assert not folder.holds(cell)
+        sent.clear()
+        assert not go(client).failed
+    assert len(sent) == 3  # two slices, and the diagnosis
+    assert kept.name not in {f"{cell.id}.slice-{first}-{runs}.nc" for first, runs in sent[:2]}
+    assert results(tmp_path / "cut") == results(tmp_path / "alone")
+    assert not list(folder.cells.glob("*.slice-*.nc"))
+
+
+@pytest.mark.slow
+def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monkeypatch):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "sampler=exact,mala", "--quiet", *words])
+        with pytest.raises(SystemExit) as stop:
+            commands.main()
+        return stop.value.code
+
+    assert call(f"output={tmp_path / 'alone'}") == 0
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as there:
+        monkeypatch.setattr(runner, "simulate", lambda *_, **__: pytest.fail("computed here"))
+        words = (
+            "launcher=dask",
+            "launcher.slice=2",
+            "devices=1",
+            f"launcher.address={there.scheduler_address}",
+        )
+        assert call(f"output={tmp_path / 'spread'}", *words) == 0
+    assert results(tmp_path / "spread") == results(tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypatch, capfd):
+    """Two worker processes, one of which is killed when the first cell is there; a cell whose data are gone."""
+    monkeypatch.chdir(tmp_path)
+    Path("here.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n2,2,x\n5,1,y\n")
+    words = (*SMALL, "diagnostics.runs=2", "sampler=exact,mala", "output=spread")
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words[:-1], "output=alone"])
+    with pytest.raises(SystemExit) as stop:
+        commands.main()
+    assert stop.value.code == 0
+
+    study = resolve([*words, *DASK])
+    folder, killed, warned = runner.prepare(study), [], []
+    with cluster(study.launcher) as client:
+
+        def kill(cell, rounds, diagnosed):
+            if not killed:
+                killed.append(min(client.run(os.getpid).values()))
+                os.kill(killed[0], signal.SIGKILL)
+
+        def launch(job, cells):
+            return distribute(job, cells, client, study.launcher)
+
+        outcome = runner.run(study, folder, kill, warned.append, launch)
+        assert not outcome.failed
+        assert killed
+        assert killed[0] not in client.run(os.getpid).values()
+
+        broken = resolve(
+            [*SMALL, "diagnostics.runs=2", "environment=sparse,table", "environment.path=here.csv",
+             "environment.label=kind", "reward=linear", "posterior=ts", "sampler=mala", "output=broken", *DASK]
+        )  # fmt: skip
+        place = runner.prepare(broken)
+        Path("here.csv").unlink()
+        outcome = runner.run(broken, place, runner._quiet, warned.append, launch)
+    assert results("spread") == results("alone")
+    (line,) = outcome.failed
+    assert line.startswith("mala on table")
+    assert "here.csv" in line
+    assert {row["environment"]: row["status"] for row in outcome.rows} == {
+        "sparse": "done",
+        "table": "failed",
+    }

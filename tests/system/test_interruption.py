@@ -1,0 +1,344 @@
+"""Nothing is lost: killed again and again, two at a time, on a full disk, a study ends with the same numbers."""
+
+import contextlib
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from helpers.stored_bits import results
+from helpers.worlds import rest_is_slow
+
+from experiments.cli import commands, signals
+from experiments.storage import folder as store
+from experiments.storage.locks import Locks
+
+WORDS = (
+    "environment=sparse",
+    "sampler=exact,mala",
+    "environment.dim=3",
+    "rounds=120",
+    "runs=6",
+    "diagnostics.runs=0",
+)
+LONGER = (*WORDS, "rounds=16000", "every=16")
+KILLS, ENOUGH = 14, 8  # how many are tried, how many must come before the end
+LONG = (
+    "environment=sparse",
+    "environment.dim=2",
+    "sampler=sgld",
+    "rounds=64000",
+    "every=128",
+    "runs=2",
+    "diagnostics.runs=0",
+)
+HANG = 60.0  # seconds
+PROGRAM = """
+import sys
+sys.argv = ["fgtsva", "run", *sys.argv[1:]]
+from experiments import runner
+runner.SAVE_EVERY = 0.0
+from experiments.cli import main
+main()
+"""
+LOADING = """
+import sys
+print("loading", flush=True)
+sys.argv[0] = "fgtsva"
+from experiments.cli import main
+main()
+"""
+
+
+def command(folder, words=WORDS):
+    return [sys.executable, "-c", PROGRAM, *words, f"output={folder}"]
+
+
+@pytest.fixture(autouse=True)
+def heard():
+    """Processes that are begun here hear a Ctrl-C, also where these tests run in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt(process, group=False):
+    """What it says after a Ctrl-C, which on a terminal comes to the whole group; one that does not end is killed."""
+    if group:
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.SIGINT)
+    try:
+        return process.communicate(timeout=HANG)[1]
+    finally:
+        process.kill()
+
+
+def last_words(folder):
+    return f"Interrupted. What is finished is kept in {folder}\nThe same command goes on from there.\n"
+
+
+def finish(folder, words=WORDS):
+    done = subprocess.run(command(folder, words), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def killed(folder, luck, length):
+    """Whether a process was killed: at any time, or a while after it had written a file. It may have been through."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    anytime, before = luck.random() < 0.4, written(folder)
+    with subprocess.Popen(command(folder, LONGER), **quiet) as process:
+        while not anytime and written(folder) <= before and process.poll() is None:
+            time.sleep(0.005)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(luck.uniform(0, length if anytime else 1.0))
+        process.kill()
+        return process.wait() == -signal.SIGKILL
+
+
+def written(folder):
+    """Every file that was completed, each time that it was."""
+    found = set()
+    for path in folder.rglob("*.nc"):
+        with contextlib.suppress(FileNotFoundError):
+            found.add((path, path.stat().st_mtime_ns))
+    return found
+
+
+@pytest.mark.slow
+def test_killed_at_random_points_a_study_ends_with_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    begun = time.monotonic()
+    finish(tmp_path / "whole", LONGER)
+    length, luck, folder = time.monotonic() - begun, random.Random(0), tmp_path / "cut"
+    assert sum(killed(folder, luck, length) for _ in range(KILLS)) >= ENOUGH
+    finish(folder, LONGER)
+    assert results(folder) == results(tmp_path / "whole")
+    left = [path.name for path in (folder / "cells").iterdir()]
+    assert sorted(left) == sorted(path.name for path in (tmp_path / "whole" / "cells").iterdir()), left
+
+
+@pytest.mark.slow
+def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_same_bits(
+    tmp_path, monkeypatch
+):
+    """What JAX has under way is not waited for: at the end of a process that can take a minute, or crash."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    folder = tmp_path / "cut"
+    with subprocess.Popen(command(folder, LONG), stderr=subprocess.PIPE, text=True) as process:
+        while not list(folder.rglob("*.unfinished.nc")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        said = interrupt(process)
+    assert (process.returncode, said) == (130, last_words(folder))
+    assert list(folder.rglob("*.unfinished.nc"))
+    finish(folder, LONG)
+    finish(tmp_path / "whole", LONG)
+    assert results(folder) == results(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_interrupted_while_it_starts_the_command_ends_without_a_trace(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    luck = random.Random(0)
+    for _ in range(6):
+        called = [sys.executable, "-c", LOADING, "run", *LONG, f"output={tmp_path / 'cut'}"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(called, **pipes) as process:
+            assert process.stdout.readline() == "loading\n"
+            time.sleep(luck.uniform(0.2, 4))  # not before the first line is through
+            said = interrupt(process)
+        assert (process.returncode, said) in ((130, "Interrupted.\n"), (130, last_words(tmp_path / "cut")))
+
+
+OTHER = "raise ValueError('Cache keys should be comparable')"
+DEAF = """
+import sys, time
+sys.argv = ["fgtsva", "run", *sys.argv[1:]]
+from experiments import runner
+def simulate(*_, **__):
+    print("computing", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            {instead}
+runner.simulate = simulate
+from experiments.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("instead", rest_is_slow(["pass", OTHER], [OTHER]))
+def test_no_library_can_drop_an_interruption_or_make_a_failed_cell_of_it(instead, tmp_path):
+    """As JAX does, in bare excepts and where it compares what it has compiled."""
+    called = [sys.executable, "-c", DEAF.format(instead=instead), *WORDS, f"output={tmp_path / 'cut'}"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(called, **pipes, cwd=Path(__file__).parents[2]) as process:
+        while process.stdout.readline() != "computing\n":
+            assert process.poll() is None
+        said = interrupt(process)
+    assert (process.returncode, said) == (130, last_words(tmp_path / "cut"))
+    assert not (tmp_path / "cut" / "summary.csv").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [True, False])
+@pytest.mark.parametrize("company", ["processes=2", "launcher=dask"])
+def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_path, monkeypatch):
+    """On a terminal the others are interrupted too; elsewhere they go when this process is gone."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    alone = (*WORDS, "runs=8", "rounds=3200", "every=16")
+    words = (*alone, company, *(["launcher.slice=2"] if company == "launcher=dask" else []))
+    folder, mark = tmp_path / "cut", f"fgtsva-test-{os.getpid()}"
+    script = tmp_path / "fgtsva"  # as it is installed: a worker process reads its file again
+    script.write_text("from experiments.cli import main\nif __name__ == '__main__':\n    main()\n")
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    own = {
+        "env": {**os.environ, "PYTHONPATH": str(Path.cwd()), "FGTSVA_MARK": mark},
+        "start_new_session": True,
+    }
+    called = [sys.executable, str(script), "run", *words, f"output={folder}"]
+    with subprocess.Popen(called, **pipes, **own) as process:
+        while not list(folder.rglob("cells/*.nc")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert len(marked(mark)) > 1
+        said = interrupt(process, group)
+    assert (process.returncode, said) == (130, last_words(folder))
+    for _ in range(100):
+        if not marked(mark):
+            break
+        time.sleep(0.1)
+    assert not marked(mark)
+    finish(folder, words)
+    finish(tmp_path / "whole", alone)
+    assert results(folder) == results(tmp_path / "whole")
+
+
+def test_the_last_words_take_the_place_of_what_is_shown_on_a_terminal():
+    with signals.saying("kept", "go on"), signals.in_place_of(2):
+        assert signals._last_words(terminal=False) == "kept\ngo on\n"
+        assert signals._last_words(terminal=True) == "\x1b[1A\r\x1b[J\x1b[?25hkept\ngo on\n"
+    assert signals._last_words(terminal=False) == "Interrupted.\n"
+
+
+def marked(mark):
+    """Processes that have a mark in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            found += [path.parent.name] if mark.encode() in path.read_bytes() else []
+    return found
+
+
+@pytest.mark.slow
+def test_two_processes_in_one_folder_share_the_work_and_end_with_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    finish(tmp_path / "alone")
+    both = [
+        subprocess.Popen(command(tmp_path / "shared"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for _ in range(2)
+    ]
+    for process in both:
+        said, _ = process.communicate()
+        assert process.returncode == 0, said.decode()
+    assert results(tmp_path / "shared") == results(tmp_path / "alone")
+    assert not list((tmp_path / "shared").rglob("*.part"))
+    assert not list((tmp_path / "shared").rglob("*.unfinished.nc"))
+
+
+def test_a_name_is_one_processs_until_it_ends(tmp_path):
+    """A child process takes one of two names, and keeps it for as long as it lives."""
+    path = tmp_path / "lock"
+    program = (
+        "import sys; from pathlib import Path; from experiments.locks import Locks\n"
+        "with Locks(Path(sys.argv[1])) as locks: print(locks.take('a'), flush=True); sys.stdin.read()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with (
+        Locks(path) as locks,
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(path)], **pipes, cwd=Path(__file__).parents[2]
+        ) as child,
+    ):
+        assert child.stdout.readline() == "True\n"
+        assert not locks.take("a")
+        assert locks.take("b")
+        child.kill()
+        child.wait()
+        with locks.held("a"):
+            pass
+
+
+def run_here(*words):
+    sys.argv = ["fgtsva", "run", *WORDS, "rounds=12", "runs=3", *words]
+    try:
+        commands.main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What the study gives when nothing happens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [])
+        folder = tmp_path_factory.mktemp("undisturbed")
+        assert run_here(f"output={folder}") == 0
+    return results(folder)
+
+
+@pytest.mark.parametrize("when", rest_is_slow([0, 1, 3, 5], [3]))
+def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+    when, undisturbed, tmp_path, monkeypatch, capsys
+):
+    """The n-th write finds no room, whichever it is: config, cells, tree, tables or report."""
+    monkeypatch.setattr(sys, "argv", [])
+    real, left = store._settle, [when]
+
+    def settle(partial, path):
+        left[0] -= 1
+        if left[0] == -1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(partial, path)
+
+    monkeypatch.setattr(store, "_settle", settle)
+    capsys.readouterr()
+    folder = tmp_path / "cut"
+    code = run_here("--quiet", f"output={folder}")
+    err = capsys.readouterr().err
+    assert code == (2 if when == 0 else 1)  # the first is where the folder is claimed
+    assert err.strip().count("\n") == 0, err
+    assert "No space left on device" in err
+    assert not list(folder.rglob("*.part"))
+    assert run_here(f"output={folder}") == 0
+    assert results(folder) == undisturbed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [4000, 60000])
+def test_a_file_that_may_not_grow_is_one_line_and_the_same_command_goes_on(size, tmp_path, monkeypatch):
+    """The system itself refuses to write on, in the middle of a file."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    folder = tmp_path / "cut"
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))\n"
+    interpreter, option, program, *words = command(folder)
+    cut = subprocess.run(
+        [interpreter, option, limit + program, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FGTSVA_CACHE": str(tmp_path / "cache")},
+    )
+    assert cut.returncode == 1, cut.stderr
+    assert "Traceback" not in cut.stderr
+    assert "cannot write to" in cut.stderr.splitlines()[-1]
+    finish(folder)
+    finish(tmp_path / "whole")
+    assert results(folder) == results(tmp_path / "whole")

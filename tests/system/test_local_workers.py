@@ -1,0 +1,115 @@
+"""Companions compute cells of the same study: the same bits, and nothing of them is left behind."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from experiments.cli.estimate import Estimate
+from experiments.config.compose import resolve
+from experiments.execute import local_workers, runner
+from experiments.execute.local_workers import COMMAND, processes_for
+from samplers.settings import InputError
+
+ROOT = Path(__file__).parents[2]
+WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
+
+
+def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
+    monkeypatch.setenv("FGTSVA_PROCESSES", "8")
+    study = resolve(["sampler=exact,mala", "environment=sparse"])
+    long, short = (Estimate(2, 0, 2, 1000, seconds) for seconds in (600.0, 5.0))
+    assert processes_for(study, long, cores=2) == 2
+    assert processes_for(study, long, cores=8) == 2  # no more than cells
+    assert processes_for(study, long, cores=1) == 1
+    assert processes_for(study, short, cores=2) == 1
+    assert processes_for(resolve(["devices=1", "sampler=exact"]), long, cores=2) == 1
+    assert (
+        processes_for(resolve(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
+    )
+
+
+def test_what_was_said_about_processes_makes_sense(monkeypatch):
+    study, long = resolve(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
+    for said in ("two", "0", "-1"):
+        monkeypatch.setenv("FGTSVA_PROCESSES", said)
+        with pytest.raises(InputError, match="FGTSVA_PROCESSES"):
+            processes_for(study, long, cores=2)
+    monkeypatch.setenv("FGTSVA_PROCESSES", "")
+    assert processes_for(study, long, cores=2) == 2
+
+
+def test_a_companion_is_called_as_its_caller_was(monkeypatch):
+    monkeypatch.setattr(sys, "orig_argv", ["python", "mine.py", "run", "rounds=3"])
+    monkeypatch.setattr(sys, "argv", ["mine.py", "run", "rounds=3"])
+    assert local_workers.command() == [sys.executable, "mine.py"]
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", "rounds=4"])  # not what the process was called with
+    assert local_workers.command() == [sys.executable, "-c", local_workers.COMMAND]
+
+
+def test_who_assists_computes_what_nobody_has(tmp_path):
+    words = (*WORDS, "sampler=psgld", "diagnostics.runs=0", f"output={tmp_path / 'here'}", "devices=1")
+    study = resolve(words)
+    folder = runner.prepare(study)
+    runner.assist(study, folder)
+    assert all(folder.holds(cell) for cell in study.cells)
+    before = {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
+    runner.assist(study, folder)
+    assert before == {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
+
+
+def command(folder, *words):
+    return [sys.executable, "-c", COMMAND, "run", *WORDS, f"output={folder}", *words]
+
+
+@pytest.mark.slow
+def test_with_companions_the_bits_are_the_same(tmp_path):
+    for folder, processes in (("alone", 1), ("together", 3)):
+        words = (f"processes={processes}", "diagnostics.runs=1", "diagnostics.rounds=3")
+        subprocess.run(command(tmp_path / folder, *words), check=True, cwd=ROOT, capture_output=True)
+    alone, together = (xr.open_datatree(tmp_path / name / "results.nc") for name in ("alone", "together"))
+    for node in alone.subtree:
+        assert (
+            node.to_dataset()
+            .drop_vars("seconds", errors="ignore")
+            .equals(together[node.path].to_dataset().drop_vars("seconds", errors="ignore"))
+        )
+
+
+@pytest.mark.slow
+def test_a_companion_leaves_with_whom_it_assists(tmp_path):
+    long = ("processes=2", "rounds=200000", "diagnostics.runs=0")
+    called = subprocess.Popen(
+        command(tmp_path / "here", *long), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        found = []
+        while not found:
+            time.sleep(0.2)
+            assert called.poll() is None
+            found = companions_of(called.pid)
+    finally:
+        called.kill()
+        called.wait()
+    for _ in range(100):
+        if not any(Path(f"/proc/{pid}").exists() for pid in found):
+            return
+        time.sleep(0.2)
+    raise AssertionError("the companion is still there")
+
+
+def companions_of(parent):
+    """Processes that were told to assist another one."""
+    if not os.path.isdir("/proc"):
+        pytest.skip("no /proc to look into")
+    told = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            told[path.parent.name] = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+    return [pid for pid, words in told.items() if b"--assist" in words and str(parent).encode() in words]
