@@ -152,7 +152,7 @@ with style():
     for name, sampler in ({"exact": agent.sampler} | walkers).items():
         played = fg.simulate(world, fg.Thompson(posterior=posterior, sampler=sampler), rounds=ROUNDS, runs=20)
         curve = played.cumulative_regret.mean(axis=0)
-        print(f"{name:>6}: regret {curve[-1]:.1f}, {played.gradients.mean():.0f} gradients a round")
+        print(f"{name:>6}: regret {curve[-1]:.1f}, {played.num_gradients.mean():.0f} gradients a round")
         panel.plot(np.arange(1, ROUNDS + 1), curve, label=name, **look(name))
     panel.set(xlabel="round", ylabel="cumulative regret", yscale="log")
     plain_numbers(panel)

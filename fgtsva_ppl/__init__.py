@@ -15,8 +15,8 @@ from fgtsva_ppl.environments import (  # noqa: E402
     Dense,
     Deterministic,
     Homoscedastic,
-    Noisy,
     Sparse,
+    WithNoise,
 )
 from fgtsva_ppl.posteriors.feel_good import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
 from fgtsva_ppl.rewards import GP, MLP, REWARDS, Hierarchical, Linear, LinearFunction, Logistic  # noqa: E402
@@ -53,11 +53,11 @@ __all__ = [
     "Linear",
     "LinearFunction",
     "Logistic",
-    "Noisy",
     "Simulation",
     "Sparse",
     "Thompson",
     "ThompsonAgent",
+    "WithNoise",
     "configure",
     "simulate",
 ]

@@ -56,13 +56,13 @@ class Timed(Protocol):
         ...
 
 
-class Effort(NamedTuple):
+class ActionInfo(NamedTuple):
     """What a decision cost, and how it went. NaN where a notion has no meaning."""
 
-    acceptance: Array
-    diverged: Array
-    gradients: Array
-    restored: Array  # 1 where the sampler went non-finite and the last finite position was used instead
+    acceptance_rate: Array
+    num_divergent: Array
+    num_gradients: Array
+    num_resets: Array  # 1 where the sampler went non-finite and the last finite position was used instead
 
 
 @runtime_checkable
@@ -70,8 +70,8 @@ class Agent(Protocol):
     """Who decides."""
 
     @property
-    def scalar(self) -> bool:
-        """See samplers.Sampler.scalar."""
+    def sequential(self) -> bool:
+        """See samplers.Sampler.sequential."""
         ...
 
     def for_horizon(self, rounds: int) -> "Agent":
@@ -86,7 +86,7 @@ class Agent(Protocol):
         """The same state with room for `capacity` rounds, where the agent keeps rounds."""
         ...
 
-    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, Effort]:
+    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, ActionInfo]:
         """The arm to pull (ties go to the lowest index), and what the decision cost."""
         ...
 
@@ -99,7 +99,7 @@ class Agent(Protocol):
 class Answerable(Protocol):
     """An agent that stands somewhere in a posterior, and can be asked whether that is a place at all."""
 
-    def impossible(self, state: Any, seen: Round) -> Array:
+    def outside_support(self, state: Any, seen: Round) -> Array:
         """Whether the log-density of where it stands, in a round's posterior, is -inf or not a number."""
         ...
 
@@ -117,6 +117,6 @@ class Particular(Protocol):
 class Knowing(Protocol):
     """An agent that is shown the mean rewards before it acts: a reference, never a competitor."""
 
-    def act_knowing(self, state: Any, means: Array) -> tuple[Any, Array, Effort]:
+    def act_knowing(self, state: Any, means: Array) -> tuple[Any, Array, ActionInfo]:
         """Called instead of `act`."""
         ...

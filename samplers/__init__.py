@@ -1,8 +1,8 @@
 """Interchangeable samplers for a log-density that changes from call to call. Knows targets, not bandits."""
 
-from samplers.adaptation.preconditioning import Frame
-from samplers.base import Card, Draw, Kernel, Sampler, SamplerState, Step, card
-from samplers.from_blackjax import adapted, from_blackjax
+from samplers.adaptation.preconditioning import Preconditioned
+from samplers.base import Draw, Kernel, Sampler, SamplerInfo, SamplerState, Step, sampler_info
+from samplers.from_blackjax import as_kernel, from_blackjax
 from samplers.markov import MarkovSampler
 from samplers.mcmc.adjusted_mclmc import AdjustedMCLMC
 from samplers.mcmc.barker import Barker
@@ -77,13 +77,11 @@ __all__ = [
     "ULMC",
     "AdjustedMCLMC",
     "Barker",
-    "Card",
     "Control",
     "Draw",
     "DynamicHMC",
     "EllipticalSlice",
     "Exact",
-    "Frame",
     "FullrankVI",
     "Gaussian",
     "InputError",
@@ -92,14 +90,16 @@ __all__ = [
     "MarkovSampler",
     "MeanfieldVI",
     "Pathfinder",
+    "Preconditioned",
     "Registry",
     "Sampler",
+    "SamplerInfo",
     "SamplerState",
     "Slice",
     "Step",
     "Target",
-    "adapted",
-    "card",
+    "as_kernel",
     "from_blackjax",
     "register",
+    "sampler_info",
 ]

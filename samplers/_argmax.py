@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import Array
 
 
-def first_largest(values: Array) -> Array:
+def argmax(values: Array) -> Array:
     """jnp.argmax over the first axis, of numbers: the first of several that are equal."""
     last = values.shape[0] - 1
     numbers = jnp.arange(last + 1, dtype=jnp.int32).reshape(-1, *[1] * (values.ndim - 1))

@@ -20,9 +20,9 @@ class Draw(NamedTuple):
     """A draw, or with a leading axis several, and what it cost. NaN where a notion has no meaning."""
 
     position: Array
-    acceptance: Array  # mean Metropolis acceptance probability on the way to this draw
-    diverged: Array  # number of divergent transitions on the way
-    gradients: Array  # gradient evaluations on the way
+    acceptance_rate: Array  # mean Metropolis acceptance probability on the way to this draw
+    num_divergent: Array  # number of divergent transitions on the way
+    num_gradients: Array  # gradient evaluations on the way
     energy: Array | float = math.nan  # of the last transition, where momentum is drawn anew for each
 
 
@@ -30,24 +30,24 @@ class SamplerState(NamedTuple):
     """What a sampler takes from one target to the next."""
 
     position: Array
-    tuning: Any = ()
+    carry: Any = ()
 
 
-class Card(NamedTuple):
+class SamplerInfo(NamedTuple):
     """What a reader wants to know of a sampler before choosing it."""
 
     family: str
     exactness: str  # exact, asymptotically exact, or biased (by what)
-    gradients: str  # per draw, in terms of its settings
+    gradients_per_draw: str  # per draw, in terms of its settings
     needs: str  # of the target, beyond a log-density with a gradient
 
 
 EXACT, ASYMPTOTIC, BIASED = "exact", "asymptotically exact", "biased"
 
 
-def card(cls: type) -> Card:
+def sampler_info(cls: type) -> SamplerInfo:
     """What a sampler class says of itself."""
-    said: Card = getattr(cls, "card", Card("own", "unknown", "unknown", "unknown"))
+    said: SamplerInfo = getattr(cls, "info", SamplerInfo("own", "unknown", "unknown", "unknown"))
     return said
 
 
@@ -56,7 +56,7 @@ class Sampler(Protocol):
     """How to draw. Implementations are settings objects: hashable structure, traced floats."""
 
     @property
-    def scalar(self) -> bool:
+    def sequential(self) -> bool:
         """Has loops of data-dependent length: chains run faster one after the other than side by side."""
         ...
 
@@ -76,29 +76,31 @@ class Sampler(Protocol):
 class Step(NamedTuple):
     """What one transition reports."""
 
-    acceptance: Array | float
-    diverged: Array | bool
-    gradients: Array | int
+    acceptance_rate: Array | float
+    num_divergent: Array | bool
+    num_gradients: Array | int
     energy: Array | float = math.nan
 
 
-class Spent(NamedTuple):
+class Cost(NamedTuple):
     """What several transitions report together."""
 
-    acceptance: Array
-    diverged: Array
-    gradients: Array
+    acceptance_rate: Array
+    num_divergent: Array
+    num_gradients: Array
 
     @classmethod
-    def nothing(cls) -> "Spent":
+    def nothing(cls) -> "Cost":
         """Before the first."""
         return cls(jnp.zeros(()), jnp.zeros((), int), jnp.zeros((), int))
 
-    def plus(self, step: Step) -> "Spent":
+    def plus(self, step: Step) -> "Cost":
         """With one more."""
-        gradients = jnp.asarray(step.gradients, int)
-        return Spent(
-            self.acceptance + step.acceptance, self.diverged + step.diverged, self.gradients + gradients
+        gradients = jnp.asarray(step.num_gradients, int)
+        return Cost(
+            self.acceptance_rate + step.acceptance_rate,
+            self.num_divergent + step.num_divergent,
+            self.num_gradients + gradients,
         )
 
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Protocol
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, step_rule, whitening
+from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
 from samplers.adaptation.step_size import acceptance, adapting
-from samplers.base import Card, Kernel, Step
+from samplers.base import Kernel, SamplerInfo, Step
 from samplers.markov import MarkovSampler
-from samplers.settings import count, number, settings
+from samplers.settings import settings, traced_float, traced_int
 
 
 class Algorithm(Protocol):
@@ -21,10 +21,13 @@ class Algorithm(Protocol):
     step: Callable[..., Any]
 
 
-def adapted(
-    algorithm: Algorithm, gradients: int | None = None, init_gradients: int = 1, fresh_momentum: bool = False
+def as_kernel(
+    algorithm: Algorithm,
+    num_gradients: int | None = None,
+    init_gradients: int = 1,
+    fresh_momentum: bool = False,
 ) -> Kernel:
-    """An algorithm as a kernel. `gradients` of a transition; None where the algorithm counts its leapfrog steps.
+    """An algorithm as a kernel. `num_gradients` of a transition; None where the algorithm counts its leapfrog steps.
 
     `fresh_momentum` says that a Gaussian momentum is drawn for every transition, which gives energies a meaning.
     """
@@ -35,7 +38,7 @@ def adapted(
 
     def step(key: Array, state: Any) -> tuple[Any, Step]:
         state, info = algorithm.step(key, state)
-        spent = info.num_integration_steps if gradients is None else gradients
+        spent = info.num_integration_steps if num_gradients is None else num_gradients
         energy = info.energy if fresh_momentum else jnp.nan
         return state, Step(getattr(info, "acceptance_rate", jnp.nan), _diverged(state, info), spent, energy)
 
@@ -58,12 +61,12 @@ def _diverged(state: Any, info: Any) -> Array:
 
 
 def from_blackjax(
-    build: Callable[[Frame, Array], Algorithm],
+    build: Callable[[Preconditioned, Array], Algorithm],
     *,
     steps: int = 20,
     step: float = 1.0,
-    gradients: int = 1,
-    card: Card | None = None,
+    num_gradients: int = 1,
+    info: SamplerInfo | None = None,
     whiten: str = "dense",
     one_at_a_time: bool = False,
 ) -> type[MarkovSampler]:
@@ -72,25 +75,27 @@ def from_blackjax(
     `length` is the setting `step` in units of the frame (1 is a standard deviation along its stiffest axis).
     `one_at_a_time` is for loops of data-dependent length, which are slow side by side.
     """
-    default_steps, default_step, default_card, default_whiten = steps, step, card, whiten
+    default_steps, default_step, default_info, default_whiten = steps, step, info, whiten
 
     @settings
     class FromBlackJAX(MarkovSampler):
         """A kernel from outside this package."""
 
-        scalar: ClassVar[bool] = one_at_a_time
-        card: ClassVar[Card] = default_card or Card("own", "as its author says", f"{gradients} x steps", "")
+        sequential: ClassVar[bool] = one_at_a_time
+        info: ClassVar[SamplerInfo] = default_info or SamplerInfo(
+            "own", "as its author says", f"{num_gradients} x steps", ""
+        )
 
-        steps: int = count(default=default_steps, least=1, doc="transitions a round")
-        step: float = number(default=default_step, above=0, doc="step length, in units of the frame")
+        steps: int = traced_int(default=default_steps, ge=1, doc="transitions a round")
+        step: float = traced_float(default=default_step, gt=0, doc="step length, in units of the frame")
         whiten: str = whitening(default_whiten)
         rule: str = step_rule()
         adapt: bool = adapting()
         target_acceptance: float = acceptance(0.65)
 
-        def kernel(self, frame: Frame) -> Kernel:
-            """The pair, adapted."""
-            return adapted(build(frame, self.step / jnp.sqrt(frame.curvature)), gradients)
+        def kernel(self, frame: Preconditioned) -> Kernel:
+            """The pair, as_kernel."""
+            return as_kernel(build(frame, self.step / jnp.sqrt(frame.curvature)), num_gradients)
 
     FromBlackJAX.__module__ = build.__module__  # where a reader, or a digest, finds what is its own
     return FromBlackJAX

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any
 
-from samplers.settings import InputError, defaults, nearest
+from samplers.settings import InputError, defaults, did_you_mean
 
 
 class Registry[T]:
@@ -36,7 +36,7 @@ class Registry[T]:
         self._look_around()
         if name not in self._classes:
             choices = ", ".join(self._classes)
-            hint = nearest(str(name), self._classes)
+            hint = did_you_mean(str(name), self._classes)
             raise InputError(f"unknown {self.kind} {name!r}{hint}; valid: {choices}")
         return self._classes[name]
 
@@ -49,13 +49,13 @@ class Registry[T]:
         return defaults(self[name])
 
     def build(self, name: str, values: Mapping[str, Any] | None = None) -> T:
-        """The member with the given settings; an unknown key is an InputError that suggests the nearest."""
+        """The member with the given settings; an unknown key is an InputError that suggests the did_you_mean."""
         cls, known = self[name], self.defaults(name)
         for key in values or {}:
             if key not in known:
                 valid = ", ".join(known) or "none"
                 raise InputError(
-                    f"{self.kind} {name!r} has no setting {key!r}{nearest(key, known)}; valid: {valid}"
+                    f"{self.kind} {name!r} has no setting {key!r}{did_you_mean(key, known)}; valid: {valid}"
                 )
         try:
             return cls(**(values or {}))

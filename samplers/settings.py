@@ -19,37 +19,33 @@ class InputError(ValueError):
     """A mistake in what the user asked for, told in one line that names the valid choices."""
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """` (did you mean 'x'?)` when one of the choices is close to the word, else nothing."""
     close = difflib.get_close_matches(word, list(choices))
     swapped = [choice for choice in close if sorted(choice) == sorted(word)]  # two letters, as fingers do
     return f" (did you mean {(swapped or close)[0]!r}?)" if close else ""
 
 
-def number(
+def traced_float(
     *,
     default: float | None,
-    above: float = -math.inf,
-    least: float = -math.inf,
-    most: float = math.inf,
+    gt: float = -math.inf,
+    ge: float = -math.inf,
+    le: float = math.inf,
     doc: str,
 ) -> Any:
-    """A traced field: `above` < value, `least` <= value <= `most`. A default of None means "derived" (see doc)."""
-    return dataclasses.field(
-        default=default, metadata={"above": above, "least": least, "most": most, "doc": doc}
-    )
+    """A traced field: `gt` < value, `ge` <= value <= `le`. A default of None means "derived" (see doc)."""
+    return dataclasses.field(default=default, metadata={"gt": gt, "ge": ge, "le": le, "doc": doc})
 
 
-def count(*, default: int, least: int = 0, most: float = math.inf, doc: str) -> Any:
+def traced_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> Any:
     """A traced whole number: how often a loop runs, not how large an array is."""
-    return dataclasses.field(
-        default=default, metadata={"counted": True, "least": least, "most": most, "doc": doc}
-    )
+    return dataclasses.field(default=default, metadata={"counted": True, "ge": ge, "le": le, "doc": doc})
 
 
-def integer(*, default: int, least: int = 0, most: float = math.inf, doc: str) -> Any:
+def static_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> Any:
     """A structural whole number."""
-    return dataclasses.field(default=default, metadata={"least": least, "most": most, "doc": doc})
+    return dataclasses.field(default=default, metadata={"ge": ge, "le": le, "doc": doc})
 
 
 def choice(
@@ -60,22 +56,22 @@ def choice(
     return dataclasses.field(default=default, metadata=meta)
 
 
-def switch(*, default: bool, doc: str) -> Any:
+def flag(*, default: bool, doc: str) -> Any:
     """A structural yes or no."""
     return dataclasses.field(default=default, metadata={"doc": doc})
 
 
-def text(*, default: str, doc: str) -> Any:
+def string(*, default: str, doc: str) -> Any:
     """A structural word: a path, a column, a name that others gave."""
     return dataclasses.field(default=default, metadata={"doc": doc})
 
 
-def part(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+def nested(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     """A nested settings object, seen through by JAX."""
     return dataclasses.field(default=default, metadata={"traced": True, "nested": True, "doc": doc})
 
 
-def structure(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
+def static(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     """A nested object that is compared as a whole: another value is another program."""
     return dataclasses.field(default=default, metadata={"nested": True, "doc": doc})
 
@@ -89,7 +85,8 @@ def _plain(hint: Any) -> tuple[Any, bool]:
 
 
 @dataclass_transform(
-    frozen_default=True, field_specifiers=(number, count, integer, choice, switch, text, part, structure)
+    frozen_default=True,
+    field_specifiers=(traced_float, traced_int, static_int, choice, flag, string, nested, static),
 )
 def settings[T](cls: type[T]) -> type[T]:
     """Makes a frozen dataclass of settings that checks its values and registers itself with JAX."""
@@ -131,7 +128,7 @@ def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
         if value not in meta["options"]:
             options = ", ".join(meta["options"])
             raise InputError(
-                f"{field.name}={value!r} is not one of: {options}{nearest(str(value), meta['options'])}"
+                f"{field.name}={value!r} is not one of: {options}{did_you_mean(str(value), meta['options'])}"
             )
         return value
     if kind is bool:
@@ -156,7 +153,7 @@ def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
             raise InputError(f"{field.name}={value!r} must be a finite number{_range(meta)}")
     else:
         return value
-    low, high, above = meta.get("least", -math.inf), meta.get("most", math.inf), meta.get("above", -math.inf)
+    low, high, above = meta.get("ge", -math.inf), meta.get("le", math.inf), meta.get("gt", -math.inf)
     if not (low <= value <= high and value > above):
         raise InputError(f"{field.name}={value!r} must be a {_name(kind)}{_range(meta)}")
     return value
@@ -175,12 +172,12 @@ def _name(kind: Any) -> str:
 
 def _range(meta: Mapping[str, Any]) -> str:
     bounds = []
-    if meta.get("above", -math.inf) > -math.inf:
-        bounds.append(f"above {meta['above']:g}")
-    if meta.get("least", -math.inf) > -math.inf:
-        bounds.append(f"at least {meta['least']:g}")
-    if meta.get("most", math.inf) < math.inf:
-        bounds.append(f"at most {meta['most']:g}")
+    if meta.get("gt", -math.inf) > -math.inf:
+        bounds.append(f"above {meta['gt']:g}")
+    if meta.get("ge", -math.inf) > -math.inf:
+        bounds.append(f"at least {meta['ge']:g}")
+    if meta.get("le", math.inf) < math.inf:
+        bounds.append(f"at most {meta['le']:g}")
     return (", " + " and ".join(bounds)) if bounds else ""
 
 
@@ -193,7 +190,7 @@ def defaults(cls: type) -> dict[str, Any]:
     }
 
 
-def nested(cls: type) -> list[str]:
+def nested_fields(cls: type) -> list[str]:
     """The names of the settings objects that a settings class is composed of."""
     return [f.name for f in dataclasses.fields(cls) if f.metadata.get("nested")]
 

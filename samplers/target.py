@@ -34,7 +34,7 @@ class Target(NamedTuple):
     prior: Callable[[Array], Array] | None = None
 
 
-def differentiated(
+def with_gradient(
     function: Callable[[Array], Array], gradient: Callable[[Array], Array]
 ) -> Callable[[Array], Array]:
     """The same function, with a formula for its gradient: whoever asks for that alone is spared the function."""

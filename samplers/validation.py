@@ -19,7 +19,7 @@ from blackjax.diagnostics import rhat as rank_normalised_rhat
 from jax import Array
 from scipy import stats
 
-from samplers import SAMPLERS, Gaussian, Sampler, Target, card
+from samplers import SAMPLERS, Gaussian, Sampler, Target, sampler_info
 from samplers.reference.tilted_gaussian import draw, draws, tilted
 
 ALARM = 1e-4
@@ -110,9 +110,9 @@ class Outcome(NamedTuple):
     mean: float  # largest error of a mean, in standard deviations
     variances: tuple[float, float]  # extreme ratios of variance to the exact one, over all directions
     actions: float  # total variation between action distributions; its floor is about sqrt(arms / draws)
-    acceptance: float
-    gradients: float  # a draw
-    diverged: int
+    acceptance_rate: float
+    num_gradients: float  # a draw
+    num_divergent: int
 
     @property
     def mixes(self) -> bool:
@@ -145,7 +145,7 @@ def chains_of(sampler: Sampler, case: Case, key: Array, draws: int, chains: int)
         return jax.lax.scan(lambda carry, k: sampler.sample(k, target, carry), state, keys)[1]
 
     keys = jax.random.split(key, chains)
-    return jax.lax.map(chain, keys) if sampler.scalar else jax.vmap(chain)(keys)
+    return jax.lax.map(chain, keys) if sampler.sequential else jax.vmap(chain)(keys)
 
 
 @jax.jit
@@ -168,14 +168,14 @@ def _arrays(case: Case) -> Case:
 def examine(name: str, case: str, *, seed: int = 0, sampler: Sampler | None = None) -> Outcome:
     """A sampler, with its default settings unless one is given, on a target."""
     sampler = SAMPLERS.build(name) if sampler is None else sampler
-    draws = FEW_DRAWS if card(type(sampler)).family in ("approximation", "population") else DRAWS
+    draws = FEW_DRAWS if sampler_info(type(sampler)).family in ("approximation", "population") else DRAWS
     run = chains_of(sampler, _arrays(cases()[case]), jax.random.key(seed), draws, CHAINS)
     kept = int(BURN * draws)
     positions = np.asarray(run.position)[:, kept:]
     return compare(positions, case)._replace(
-        acceptance=float(jnp.mean(run.acceptance)),
-        gradients=float(jnp.mean(run.gradients)),
-        diverged=int(jnp.sum(run.diverged)),
+        acceptance_rate=float(jnp.mean(run.acceptance_rate)),
+        num_gradients=float(jnp.mean(run.num_gradients)),
+        num_divergent=int(jnp.sum(run.num_divergent)),
     )
 
 
@@ -205,9 +205,9 @@ def compare(positions: np.ndarray, case: str) -> Outcome:
         mean=float(np.max(np.abs(flat.mean(0)))),
         variances=(float(spread[0]), float(spread[-1])),
         actions=float(np.abs(shares[0] / shares[0].sum() - shares[1] / shares[1].sum()).sum() / 2),
-        acceptance=math.nan,
-        gradients=math.nan,
-        diverged=0,
+        acceptance_rate=math.nan,
+        num_gradients=math.nan,
+        num_divergent=0,
     )
 
 
@@ -236,9 +236,9 @@ def rows(names: Iterable[str]) -> dict[str, str]:
     done = {}
     for name in names:
         outcomes = [examine(name, case) for case in cases()]
-        exact = "exact" in card(SAMPLERS[name]).exactness
+        exact = "exact" in sampler_info(SAMPLERS[name]).exactness
         cells = [cell(outcome, exact=exact) for outcome in outcomes]
-        gradients = np.mean([outcome.gradients for outcome in outcomes])
+        gradients = np.mean([outcome.num_gradients for outcome in outcomes])
         done[name] = f"| {name} | " + " | ".join(cells) + f" | {gradients:.0f} |"
         print(done[name], file=sys.stderr, flush=True)
     return done
@@ -260,7 +260,7 @@ def write(readme: Path, fresh: dict[str, str]) -> None:
 
 def proven() -> list[str]:
     """The samplers that claim something; a control claims to be wrong."""
-    return [name for name, cls in SAMPLERS if card(cls).family != "control"]
+    return [name for name, cls in SAMPLERS if sampler_info(cls).family != "control"]
 
 
 if __name__ == "__main__":

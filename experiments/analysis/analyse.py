@@ -10,7 +10,7 @@ import xarray as xr
 from experiments import report
 from experiments.analysis.diagnostics_vs_regret import association_rows, by_round, cost_rows, pairs
 from experiments.analysis.findings import read
-from experiments.analysis.hyperparameters import places, standing_rows
+from experiments.analysis.hyperparameters import standing_rows, tuned_algorithms
 from experiments.analysis.scaling import lines, scaling_rows
 from experiments.analysis.summary import Row, summarise, to_csv
 from experiments.analysis.verdicts import page
@@ -42,7 +42,7 @@ def write(
 ) -> Outcome:
     """Writes everything that follows from the cells."""
     rows = summarise(study.cells, data, status)
-    about = (study.name, study.cells, data, study.layout)
+    about = (study.name, study.cells, data, study.comparison)
     verdicts = _if_possible(lambda: [verdict.plain() for verdict in judge(*about)], warn)
     reading = _if_possible(lambda: read(*about), warn)
     folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
@@ -51,9 +51,9 @@ def write(
     for name, more in others.items():
         write_atomically(folder.path / f"{name}.csv", to_csv(more))
     if verdicts:
-        text = page(study.title, verdicts, study.layout.choices)
+        text = page(study.title, verdicts, study.comparison.choices)
         write_atomically(folder.path / "verdicts.md", text.encode())
-    drawn = draw(folder.path / "figures", study.cells, data, study.layout)
+    drawn = draw(folder.path / "figures", study.cells, data, study.comparison)
     for line in drawn.undrawn:
         warn(f"A figure could not be drawn: {line}")
     report.build(folder.path, drawn)
@@ -85,7 +85,7 @@ def _if_possible[T](say: Callable[[], list[T]], warn: Callable[[str], None]) -> 
 def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
     """The tables beside the summary, by name; those without rows are left out."""
     found, labels = pairs(study.cells, data), labels_of(study.cells)
-    compared = places(study.cells, data, study.layout)
+    compared = tuned_algorithms(study.cells, data, study.comparison)
     made = {
         "by_round": by_round(found, labels),
         "association": association_rows(found, labels),

@@ -11,7 +11,7 @@ from experiments.analysis.summary import Row, final_regret
 from experiments.config.cell import GROUPS, REFERENCE, Cell, varied
 from experiments.storage.folder import values
 from fgtsva_ppl.diagnostics import METRICS
-from samplers import card
+from samplers import sampler_info
 
 ACROSS = "across cells"  # the scope of an association over all cells
 WINDOW = 0.1  # rounds within this share of a probe round count as around it
@@ -93,17 +93,17 @@ def across(found: Sequence[Pair], metric: str) -> Interval:
     cells: dict[str, dict[str, list[Pair]]] = {}
     for pair, case in zip(known, cases(known), strict=True):
         cells.setdefault(str(pair.cell.flat["sampler"]), {}).setdefault(case, []).append(pair)
-    places = [
+    tuned_algorithms = [
         (case, index)
         for case in dict.fromkeys(cases(known))
         for index in range(max(len(own.get(case, ())) for own in cells.values()))
     ]
-    table = np.full((2, len(cells), len(places)), np.nan)
+    table = np.full((2, len(cells), len(tuned_algorithms)), np.nan)
     for row, own in enumerate(cells.values()):
-        for column, (case, index) in enumerate(places):
+        for column, (case, index) in enumerate(tuned_algorithms):
             for pair in own.get(case, [])[index : index + 1]:
                 table[:, row, column] = median_of(_metric(pair, metric)), pair.gaps.mean()
-    return spearman(table[0], table[1], [case for case, _ in places])
+    return spearman(table[0], table[1], [case for case, _ in tuned_algorithms])
 
 
 def within(pair: Pair, metric: str) -> Interval:
@@ -191,7 +191,7 @@ class Cost(NamedTuple):
     a cell that the ratio's 95% interval does not exclude, and of one that is within a tenth by the whole interval.
     """
 
-    gradients: Interval  # a round
+    num_gradients: Interval  # a round
     seconds: Interval  # of all runs and rounds, on the machine that ran them
     work: str  # gradients of a draw, in the sampler's own words; density evaluations where it takes no gradients
 
@@ -204,13 +204,13 @@ def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str
     costs = {}
     for key, members in groups.items():
         ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]
-        gradients = [float(values(pair.data, "gradients").mean()) / pair.cell.every for pair in members]
+        gradients = [float(values(pair.data, "num_gradients").mean()) / pair.cell.every for pair in members]
         seconds = [float(pair.data.attrs["seconds"]) for pair in members]
         sampler = type(getattr(members[0].cell.agent, "sampler", None))
         costs[key] = Cost(
             _least(gradients, ratios, 1 + within_share),
             _least(seconds, ratios, 1 + within_share),
-            card(sampler).gradients,
+            sampler_info(sampler).gradients_per_draw,
         )
     return costs
 
@@ -229,7 +229,7 @@ def cost_rows(found: Sequence[Pair]) -> list[Row]:
     return [
         {"case": case, "sampler": sampler}
         | {name + end: getattr(interval, field)
-           for name, interval in (("gradients", cost.gradients), ("seconds", cost.seconds))
+           for name, interval in (("gradients", cost.num_gradients), ("seconds", cost.seconds))
            for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))}
         | {"work": cost.work}
         for (case, sampler), cost in cheapest(found).items()

@@ -16,36 +16,36 @@ from experiments.analysis.diagnostics_vs_regret import (
     pairs,
     within,
 )
-from experiments.analysis.hyperparameters import LEVELS, Place, places
+from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm, tuned_algorithms
 from experiments.analysis.scaling import Line, exponent, lines
 from experiments.analysis.statistics import LEAST_UNITS, mean_and_median, mean_interval, paired_difference
 from experiments.analysis.summary import LOCKED, final_regret, locked_share
 from experiments.analysis.text import counted
 from experiments.config.cell import REFERENCE, Cell
-from experiments.config.comparison import Layout
+from experiments.config.comparison import Comparison
 from experiments.studies.blindness.findings import blindness
 from experiments.studies.bonus.findings import bonus
 
 type Data = Mapping[str, xr.DataTree]
-LAYOUT = Layout()
+COMPARISON = Comparison()
 MANY = 10  # intervals side by side, of which some leave out what is true
 NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics that tell of the measurement or of the posterior
 
 type Reading = Callable[[Sequence[Cell], Data], list[str]]
 
 
-def read(study: str, cells: Sequence[Cell], data: Data, layout: Layout = LAYOUT) -> list[str]:
+def read(study: str, cells: Sequence[Cell], data: Data, comparison: Comparison = COMPARISON) -> list[str]:
     """The reading of a study; one without its own says which algorithms lead, or who keeps up with exact draws."""
     done = [cell for cell in cells if cell.id in data]
-    found = places(cells, data, layout)
+    found = tuned_algorithms(cells, data, comparison)
     if scaled := lines(found, data):
         return _exponents(scaled)
     if found:
-        return _standings(found, data) if layout.sweep is None else _along(found, data, layout.sweep)
+        return _standings(found, data) if comparison.sweep is None else _along(found, data, comparison.sweep)
     return READINGS.get(study, _against_exact)(done, data) if done else []
 
 
-def _standings(found: Sequence[Place], data: Data) -> list[str]:
+def _standings(found: Sequence[TunedAlgorithm], data: Data) -> list[str]:
     """Algorithms by their regret, at textbook and at tuned settings."""
     sentences = []
     for panel in dict.fromkeys(place.panel for place in found):
@@ -66,7 +66,7 @@ def _standings(found: Sequence[Place], data: Data) -> list[str]:
     return sentences
 
 
-def _along(found: Sequence[Place], data: Data, key: str) -> list[str]:
+def _along(found: Sequence[TunedAlgorithm], data: Data, key: str) -> list[str]:
     """Where along a setting each algorithm has its least regret."""
     sentences = []
     for panel, name, level in dict.fromkeys((p.panel, p.name, level) for p in found for level in LEVELS):
@@ -185,7 +185,9 @@ def _cheapest(found: Sequence[Pair]) -> list[str]:
     known = cheapest(found)
     for environment in dict.fromkeys(where for where, _ in known):
         costs = {name: cost for (where, name), cost in known.items() if where == environment}
-        close = sorted((c.gradients, name) for name, c in costs.items() if np.isfinite(c.gradients.value))
+        close = sorted(
+            (c.num_gradients, name) for name, c in costs.items() if np.isfinite(c.num_gradients.value)
+        )
         told = ", ".join(f"{name} ({_work(costs[name])})" for _, name in close[:4])
         parts.append(f"on {environment}: {told or 'none'}")
     return [f"Within 10% of exact regret for the least gradients, {'; '.join(parts)}."] if parts else []
@@ -193,7 +195,7 @@ def _cheapest(found: Sequence[Pair]) -> list[str]:
 
 def _work(cost: Cost) -> str:
     """The gradients and seconds of closeness, with what their error leaves open."""
-    gradients, seconds = cost.gradients, cost.seconds
+    gradients, seconds = cost.num_gradients, cost.seconds
     told = f"{counted(gradients.value, 'gradient')} a round"
     if (
         gradients.value <= 1 and cost.work != "steps"
@@ -228,12 +230,12 @@ def _budget(cells: Sequence[Cell], data: Data) -> list[str]:
     found = pairs(cells, data)
     sentences = []
     for (environment, sampler), cost in cheapest(found).items():
-        if np.isfinite(cost.gradients.value):
+        if np.isfinite(cost.num_gradients.value):
             text = f"comes within 10% of exact regret at {_work(cost)}"
-        elif np.isfinite(cost.gradients.low):
+        elif np.isfinite(cost.num_gradients.low):
             text = (
                 "does not come within 10% of exact regret at any of these budgets by its mean; by its interval perhaps "
-                f"at {counted(cost.gradients.low, 'gradient')} a round"
+                f"at {counted(cost.num_gradients.low, 'gradient')} a round"
             )
         else:
             text = "does not come within 10% of exact regret at any of these budgets, by its whole interval"

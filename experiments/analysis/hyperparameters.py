@@ -1,7 +1,7 @@
 """Textbook and tuned settings of algorithms, tuned on other seeds than the one that is reported.
 
-The first seed of a study is reported. At the others every algorithm's knobs are tried, and the setting with the least
-mean regret there is the tuned one. Nothing that is reported has a part in its own choice.
+The first seed of a study is reported. At the other seeds every algorithm's hyperparameters are tried, and the setting
+with the least mean regret there is the tuned one. Nothing that is reported has a part in its own choice.
 """
 
 import json
@@ -15,7 +15,7 @@ import xarray as xr
 from experiments.analysis.statistics import Interval, bootstrap, standard_error
 from experiments.analysis.summary import Row, final_regret
 from experiments.config.cell import Cell, by_panel
-from experiments.config.comparison import Layout
+from experiments.config.comparison import Comparison
 from experiments.storage.folder import values
 
 LEVELS = ("textbook", "tuned")
@@ -24,37 +24,39 @@ type Data = Mapping[str, xr.DataTree]
 
 
 class Setting(NamedTuple):
-    """A setting of an algorithm's knobs."""
+    """A setting of an algorithm's hyperparameters."""
 
     cell: Cell  # at the reported seed
     tried: float  # mean regret at the other seeds
 
 
 @dataclass(frozen=True)
-class Place:
-    """An algorithm where everything but its knobs is given."""
+class TunedAlgorithm:
+    """An algorithm where everything but its hyperparameters is given."""
 
     name: str
     panel: str
-    knobs: tuple[str, ...]
+    hyperparameters: tuple[str, ...]
     textbook: Setting | None
     tuned: Setting | None  # None where there is no other seed
     sweep: str | None = None  # the setting along which the study goes
-    edge: tuple[str, ...] = ()  # knobs whose tuned value is the last that was tried: beyond may be better
+    edge: tuple[
+        str, ...
+    ] = ()  # hyperparameters whose tuned value is the last that was tried: beyond may be better
 
     def at(self, level: str) -> Setting | None:
         """The textbook's or the tuned setting."""
         return self.textbook if level == "textbook" else self.tuned
 
     def told(self, level: str) -> str:
-        """Where the knobs are, and where along the study's own setting."""
+        """Where the hyperparameters are, and where along the study's own setting."""
         chosen = self.at(level)
         if chosen is None:
             return ""
         edge = self.edge if level == "tuned" else ()
         return ", ".join(
             f"{key.rpartition('.')[2]}={_short(chosen.cell.flat[key])}{' (edge)' if key in edge else ''}"
-            for key in ((self.sweep, *self.knobs) if self.sweep else self.knobs)
+            for key in ((self.sweep, *self.hyperparameters) if self.sweep else self.hyperparameters)
         )
 
 
@@ -62,38 +64,48 @@ def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float | int) else str(value)
 
 
-def places(cells: Sequence[Cell], data: Data, layout: Layout) -> list[Place]:
+def tuned_algorithms(cells: Sequence[Cell], data: Data, comparison: Comparison) -> list[TunedAlgorithm]:
     """Every algorithm of a study in every place, with the settings that were chosen for it. `cells` are all of them."""
-    done = [cell for cell in cells if cell.id in data and cell.id in layout.entries]
-    if layout.sweep is not None:
-        done = [cell for cell in done if layout.sweep in cell.flat]  # an agent may have no such setting
+    done = [cell for cell in cells if cell.id in data and cell.id in comparison.entries]
+    if comparison.sweep is not None:
+        done = [cell for cell in done if comparison.sweep in cell.flat]  # an agent may have no such setting
     if not done:
         return []
     first = cells[0].seed
     panels = {cell.id: panel for panel, members in by_panel(done).items() for cell in members}
     found: dict[str, list[Cell]] = {}
     for cell in done:
-        found.setdefault(_where(cell, layout), []).append(cell)
+        found.setdefault(_where(cell, comparison), []).append(cell)
     made = []
     for members in found.values():
-        own = {_knobs(cell, layout): cell for cell in members if cell.seed == first}
+        own = {_hyperparameters(cell, comparison): cell for cell in members if cell.seed == first}
         elsewhere = [cell for cell in members if cell.seed != first]
         tried = {
-            knobs: np.concatenate([final_regret(data[c.id]) for c in elsewhere if _knobs(c, layout) == knobs])
-            for knobs in dict.fromkeys(_knobs(cell, layout) for cell in elsewhere)
+            hyperparameters: np.concatenate(
+                [
+                    final_regret(data[c.id])
+                    for c in elsewhere
+                    if _hyperparameters(c, comparison) == hyperparameters
+                ]
+            )
+            for hyperparameters in dict.fromkeys(_hyperparameters(cell, comparison) for cell in elsewhere)
         }
         settings = {
             key: Setting(cell, float(tried[key].mean()) if key in tried else float("nan"))
             for key, cell in own.items()
         }
-        textbook = next((one for one in settings.values() if layout.entries[one.cell.id].textbook), None)
+        textbook = next((one for one in settings.values() if comparison.entries[one.cell.id].textbook), None)
         best = choose({key: regret for key, regret in tried.items() if key in own})
         tuned = None if best is None else settings[best]
         if own:
-            entry = layout.entries[members[0].id]
-            edge = tuple(key for key in entry.knobs if _at_edge(key, own.values(), tuned))
+            entry = comparison.entries[members[0].id]
+            edge = tuple(key for key in entry.hyperparameters if _at_edge(key, own.values(), tuned))
             panel = panels[members[0].id]
-            made.append(Place(entry.name, panel, entry.knobs, textbook, tuned, layout.sweep, edge))
+            made.append(
+                TunedAlgorithm(
+                    entry.name, panel, entry.hyperparameters, textbook, tuned, comparison.sweep, edge
+                )
+            )
     return made
 
 
@@ -110,14 +122,16 @@ def choose[T](regret: Mapping[T, np.ndarray]) -> T | None:
     return min(regret, key=lambda setting: float(np.mean(regret[setting])), default=None)
 
 
-def _where(cell: Cell, layout: Layout) -> str:
-    entry = layout.entries[cell.id]
-    kept = {key: value for key, value in cell.flat.items() if key not in (*entry.knobs, "seed", "runs")}
+def _where(cell: Cell, comparison: Comparison) -> str:
+    entry = comparison.entries[cell.id]
+    kept = {
+        key: value for key, value in cell.flat.items() if key not in (*entry.hyperparameters, "seed", "runs")
+    }
     return json.dumps([entry.name, kept], sort_keys=True)
 
 
-def _knobs(cell: Cell, layout: Layout) -> str:
-    return json.dumps([cell.flat[key] for key in layout.entries[cell.id].knobs])
+def _hyperparameters(cell: Cell, comparison: Comparison) -> str:
+    return json.dumps([cell.flat[key] for key in comparison.entries[cell.id].hyperparameters])
 
 
 def halves(data: xr.DataTree) -> np.ndarray:
@@ -137,7 +151,7 @@ def _doubling(rows: np.ndarray) -> np.ndarray:
         return np.asarray(np.log2(whole / half))
 
 
-def standing_rows(found: Sequence[Place], data: Data) -> list[Row]:
+def standing_rows(found: Sequence[TunedAlgorithm], data: Data) -> list[Row]:
     """A row per algorithm and level: the setting, the regret and how it grows."""
     rows: list[Row] = []
     for place in found:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.hyperparameters import LEVELS, Data, Place, growth, halves
+from experiments.analysis.hyperparameters import LEVELS, Data, TunedAlgorithm, growth, halves
 from experiments.analysis.statistics import Interval, bootstrap
 from experiments.analysis.summary import Row
 from experiments.config.cell import Cell
@@ -81,7 +81,7 @@ class Line(NamedTuple):
         return THEORY[self.name][self.axis.column] if self.name in THEORY else None
 
 
-def lines(found: Sequence[Place], data: Data) -> list[Line]:
+def lines(found: Sequence[TunedAlgorithm], data: Data) -> list[Line]:
     """Every algorithm along every axis that has two points at least, and where nothing else varies."""
     made = []
     for name in dict.fromkeys(place.name for place in found):

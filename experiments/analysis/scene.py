@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from experiments.analysis.hyperparameters import Place, Setting
+from experiments.analysis.hyperparameters import Setting, TunedAlgorithm
 from experiments.analysis.summary import final_regret
 from experiments.config.cell import Cell
 
@@ -23,15 +23,15 @@ class Scene(NamedTuple):
 
     cells: Sequence[Cell]
     data: Mapping[str, xr.DataTree]
-    places: Sequence[Place]
+    tuned_algorithms: Sequence[TunedAlgorithm]
 
     def regret(self, setting: Setting) -> np.ndarray:
         """Each run's regret at the end."""
         return final_regret(self.data[setting.cell.id])
 
-    def panels(self) -> dict[str, dict[str, Place]]:
-        """The places by panel and algorithm."""
-        found: dict[str, dict[str, Place]] = {}
-        for place in self.places:
+    def panels(self) -> dict[str, dict[str, TunedAlgorithm]]:
+        """The tuned_algorithms by panel and algorithm."""
+        found: dict[str, dict[str, TunedAlgorithm]] = {}
+        for place in self.tuned_algorithms:
             found.setdefault(place.panel, {})[place.name] = place
         return found

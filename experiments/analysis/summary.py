@@ -71,10 +71,10 @@ def _row(
     if reference is not None:
         row["locked_share"] = locked_share(final, final_regret(reference))
     row |= {
-        "acceptance": _mean(values(data, "acceptance")),
-        "divergences": int(values(data, "diverged").sum()),
-        "restored": int(values(data, "restored").sum()),
-        "gradients_per_round": float(values(data, "gradients").mean()) / cell.every,
+        "acceptance_rate": _mean(values(data, "acceptance_rate")),
+        "divergences": int(values(data, "num_divergent").sum()),
+        "num_resets": int(values(data, "num_resets").sum()),
+        "gradients_per_round": float(values(data, "num_gradients").mean()) / cell.every,
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }

@@ -15,7 +15,7 @@ from experiments.bench import draws, latency, paper, rounds
 from experiments.bench.timing import Measure
 from experiments.config.cell import code_version, versions
 from experiments.storage.folder import write_atomically
-from samplers.settings import InputError, nearest
+from samplers.settings import InputError, did_you_mean
 
 PARTS: dict[str, Callable[[bool], list[Measure]]] = {
     "paper": paper.measure,
@@ -34,7 +34,7 @@ def chosen(names: Sequence[str]) -> list[str]:
     """The parts to run; all if none is named. Raises InputError for one that does not exist."""
     for name in names:
         if name not in PARTS:
-            raise InputError(f"unknown part {name!r}{nearest(name, PARTS)}; valid: {', '.join(PARTS)}")
+            raise InputError(f"unknown part {name!r}{did_you_mean(name, PARTS)}; valid: {', '.join(PARTS)}")
     return list(dict.fromkeys(names)) or list(PARTS)
 
 

@@ -99,7 +99,7 @@ def nuts(quick: bool) -> list[Measure]:
     @jax.jit
     def sampled(keys: Array) -> Array:
         one = partial(agent.sampler.sample, target=target, state=state.sampler)
-        return jax.lax.map(lambda key: one(key)[1].gradients, keys)
+        return jax.lax.map(lambda key: one(key)[1].num_gradients, keys)
 
     @jax.jit
     def bare(position: Array, steps: Array) -> Array:

@@ -23,7 +23,7 @@ COMPILING = """
 import json
 from jax import monitoring
 from fgtsva_ppl import FGTSVA, Sparse, Thompson, simulate
-from fgtsva_ppl.simulate import _play
+from fgtsva_ppl.simulation.loop import _play
 events = []
 monitoring.register_event_listener(lambda event, **_: events.append(event.rpartition("/")[2]))
 agents = [Thompson(posterior=FGTSVA(c=c)) for c in (0, 1, 2, 3)]

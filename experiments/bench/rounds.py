@@ -15,7 +15,7 @@ from fgtsva_ppl.environments.linear import LinearEnvironment
 from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
 from fgtsva_ppl.simulation.loop import reveal
 from fgtsva_ppl.types import Shape
-from samplers.settings import integer, number, settings
+from samplers.settings import settings, static_int, traced_float
 
 ARMS, CONTEXT = 5, 4
 NOISE = 0.5
@@ -29,9 +29,9 @@ EARLY = 100  # rounds
 class Blocks(LinearEnvironment):
     """The literature's linear workload: a context of 4 numbers in the block of one of 5 arms, d = 20, noise 0.5."""
 
-    arms: int = integer(default=ARMS, least=1, doc="arms")
-    context: int = integer(default=CONTEXT, least=1, doc="numbers of a context")
-    scale: float = number(default=NOISE, least=0, doc="standard deviation of the noise")
+    arms: int = static_int(default=ARMS, ge=1, doc="arms")
+    context: int = static_int(default=CONTEXT, ge=1, doc="numbers of a context")
+    scale: float = traced_float(default=NOISE, ge=0, doc="standard deviation of the noise")
     subgaussian = False
 
     @property

@@ -7,8 +7,8 @@ from rich.table import Table
 from experiments.cli.terminal import longest_word
 from experiments.config.cell import GROUPS
 from experiments.config.compose import read_study, study_names
-from samplers import card
-from samplers.settings import InputError, documentation, nearest
+from samplers import sampler_info
+from samplers.settings import InputError, did_you_mean, documentation
 
 CARD = ("family", "exactness", "gradients per draw", "needs")  # what a sampler's card says
 WIDE = 100  # columns of a terminal that has room for all of it
@@ -26,7 +26,7 @@ def show(console: Console, what: str | None) -> None:
     if group not in (*GROUPS, "study"):
         valid = ", ".join(PLURALS)
         raise InputError(
-            f"unknown group {what!r}{nearest(what, [*PLURALS, *PLURALS.values()])}; valid: {valid}"
+            f"unknown group {what!r}{did_you_mean(what, [*PLURALS, *PLURALS.values()])}; valid: {valid}"
         )
     if group == "sampler":
         console.print(_cards(console.width))
@@ -48,7 +48,7 @@ def _studies() -> Table:
 
 def _cards(width: int) -> Table:
     """What every sampler says of itself; without its family where a terminal is narrow."""
-    cards = {name: card(cls) for name, cls in GROUPS["sampler"]}
+    cards = {name: sampler_info(cls) for name, cls in GROUPS["sampler"]}
     made = Table(pad_edge=False, show_lines=True)
     made.add_column("sampler", no_wrap=True)
     shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]

@@ -111,7 +111,7 @@ def _shown(key: str, digits: int) -> Callable[[Row], str]:
 FIGURES: dict[str, Callable[[Row], str]] = {
     "regret": _regret,
     "gap to exact": lambda row: _gap(row) if "final_regret_mean" in row else "",
-    "acc": _shown("acceptance", 2),
+    "acc": _shown("acceptance_rate", 2),
     "grads": _shown("gradients_per_round", 1),
     "s": _shown("seconds", 1),
 }

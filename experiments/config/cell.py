@@ -14,11 +14,11 @@ from typing import Any
 
 import fgtsva_ppl
 import samplers
-from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, Noisy
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
 from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Agent, Environment
 from samplers.registry import Registry
-from samplers.settings import InputError, nested
+from samplers.settings import InputError, nested_fields
 
 PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 MOST_ROUNDS = 10**9  # of all runs of a cell together, each of which is kept
@@ -51,13 +51,13 @@ class Cell:
     def environment(self) -> Environment:
         """Who answers, with which noise."""
         inner: Environment = self._build("environment")
-        return Noisy(inner, self._build("noise")) if "noise" in self.parts else inner
+        return WithNoise(inner, self._build("noise")) if "noise" in self.parts else inner
 
     @cached_property
     def agent(self) -> Agent:
         """Who decides, with everything that is derived from the horizon filled in."""
         agent = self._build("agent")
-        inner = {group: self._build(group) for group in nested(type(agent))}
+        inner = {group: self._build(group) for group in nested_fields(type(agent))}
         return dataclasses.replace(agent, **inner).for_horizon(self.rounds)
 
     def _build(self, group: str) -> Any:
@@ -89,7 +89,7 @@ class Cell:
         """All that the result depends on, the code apart, in plain types."""
         made = {group: self._build(group) for group in ("environment", "noise") if group in self.parts}
         made["agent"] = self.agent
-        made |= {group: getattr(self.agent, group) for group in nested(type(self.agent))}
+        made |= {group: getattr(self.agent, group) for group in nested_fields(type(self.agent))}
         settings: dict[str, Any] = {
             group: {"name": self.parts[group]["name"]} | _values(part) for group, part in made.items()
         }
@@ -121,7 +121,7 @@ class Cell:
         """The text of the files in which the parts are written that are not of these packages."""
         groups = [group for group in ("environment", "noise") if group in self.parts]
         parts = [type(self._build(group)) for group in groups] + [type(self.agent)]
-        parts += [type(getattr(self.agent, group)) for group in nested(type(self.agent))]
+        parts += [type(getattr(self.agent, group)) for group in nested_fields(type(self.agent))]
         modules = [sys.modules[part.__module__] for part in parts if not _ours(part)]
         files = {
             module.__file__ for module in modules if getattr(module, "__file__", None)
@@ -155,7 +155,7 @@ def _values(part: Any) -> dict[str, Any]:
 def needed_groups(members: Mapping[str, str]) -> list[str]:
     """The groups that a cell with these members is made of."""
     noise = [] if members["noise"] == OWN else ["noise"]
-    return ["environment", *noise, "agent", *nested(AGENTS[members["agent"]])]
+    return ["environment", *noise, "agent", *nested_fields(AGENTS[members["agent"]])]
 
 
 def varied(cells: Iterable[Cell]) -> list[str]:

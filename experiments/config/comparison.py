@@ -1,4 +1,4 @@
-"""What a study's file says of its cells beside their settings: names, knobs, and how to draw them.
+"""What a study's file says of its cells beside their settings: names, hyperparameters, and how to draw them.
 
 It is stored with the results, so that figures and report can be made again from the output folder alone.
 """
@@ -8,26 +8,29 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
-class Entry(NamedTuple):
+class AlgorithmRun(NamedTuple):
     """The part of a cell in a comparison of algorithms."""
 
     name: str  # of the algorithm
-    knobs: tuple[str, ...]  # the settings that may be tuned
-    textbook: bool  # whether every knob is where the literature has it
+    hyperparameters: tuple[str, ...]  # the settings that may be tuned
+    textbook: bool  # whether every hyperparameter is where the literature has it
 
 
 @dataclass(frozen=True)
-class Layout:
+class Comparison:
     """Names by cell, and what figures show."""
 
     sweep: str | None = None  # the setting along which the study goes
     bounds: bool = False  # whether the theorem's bound is drawn beside regret
     choices: tuple[str, ...] = ()  # what was chosen where the paper is silent
-    entries: Mapping[str, Entry] = field(default_factory=dict)  # by cell; empty where nothing is tuned
+    entries: Mapping[str, AlgorithmRun] = field(default_factory=dict)  # by cell; empty where nothing is tuned
 
     def plain(self) -> dict[str, Any]:
         """In plain types."""
-        entries = {key: {**entry._asdict(), "knobs": [*entry.knobs]} for key, entry in self.entries.items()}
+        entries = {
+            key: {**entry._asdict(), "hyperparameters": [*entry.hyperparameters]}
+            for key, entry in self.entries.items()
+        }
         return {
             "sweep": self.sweep,
             "bounds": self.bounds,
@@ -36,11 +39,13 @@ class Layout:
         }
 
 
-def layout_of(config: Mapping[str, Any]) -> Layout:
-    """The layout in a stored config. Raises ValueError, TypeError or AttributeError where it is not one."""
+def comparison_from_config(config: Mapping[str, Any]) -> Comparison:
+    """The comparison in a stored config. Raises ValueError, TypeError or AttributeError where it is not one."""
     entries = {
-        str(key): Entry(str(entry["name"]), tuple(map(str, entry["knobs"])), bool(entry["textbook"]))
+        str(key): AlgorithmRun(
+            str(entry["name"]), tuple(map(str, entry["hyperparameters"])), bool(entry["textbook"])
+        )
         for key, entry in (config.get("entries") or {}).items()
     }
     choices = tuple(map(str, config.get("choices") or ()))
-    return Layout(config.get("sweep"), bool(config.get("bounds")), choices, entries)
+    return Comparison(config.get("sweep"), bool(config.get("bounds")), choices, entries)

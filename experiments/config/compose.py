@@ -16,11 +16,11 @@ from omegaconf import OmegaConf
 
 from experiments.config import titles as asked_for
 from experiments.config.cell import GROUPS, Cell, needed_groups
-from experiments.config.comparison import Entry, Layout
+from experiments.config.comparison import AlgorithmRun, Comparison
 from experiments.config.validate import Grid, check_keys, check_used
 from fgtsva_ppl.jax_config import PRECISIONS
-from samplers import card
-from samplers.settings import InputError, nearest
+from samplers import sampler_info
+from samplers.settings import InputError, did_you_mean
 
 DEFAULTS = Path(__file__).with_name("defaults.yaml")
 STUDIES = Path(__file__).parents[1] / "studies"  # a folder each, with study.yaml in it
@@ -73,7 +73,7 @@ class Study:
     output: str | None
     precision: str
     diagnostics: Diagnostics
-    layout: Layout
+    comparison: Comparison
     devices: int | None = None  # None: all there are
     launcher: Launcher | None = None  # None: this machine
     processes: int | None = None  # on this machine; None: as many as serve
@@ -90,7 +90,7 @@ def read_study(name: str) -> dict[str, Any]:
     """A study's file as plain data."""
     if name not in study_names():
         raise InputError(
-            f"unknown study {name!r}{nearest(name, study_names())}; valid: {', '.join(study_names())}"
+            f"unknown study {name!r}{did_you_mean(name, study_names())}; valid: {', '.join(study_names())}"
         )
     data = OmegaConf.to_container(OmegaConf.load(STUDIES / name / "study.yaml"))
     assert isinstance(data, dict)
@@ -123,12 +123,12 @@ def resolve(words: Sequence[str]) -> Study:
     said["precision"] = [precision]
     diagnostics = _diagnostics(asked, data.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
-    entries: dict[str, Entry] = {}
+    entries: dict[str, AlgorithmRun] = {}
     for algorithm, grid in zip(names, written, strict=True):
         members = expand(grid | said)
         cells |= {cell.id: cell for cell in members if cell.id not in cells}
         if algorithm is not None:
-            parts = _entries(algorithm, members, grid, said, data.get("sweep"))
+            parts = _algorithm_runs(algorithm, members, grid, said, data.get("sweep"))
             entries |= {key: entry for key, entry in parts.items() if key not in entries}
     check_used(said, cells.values())
     longest = max(cell.rounds for cell in cells.values())
@@ -149,7 +149,7 @@ def resolve(words: Sequence[str]) -> Study:
         None if output is None else str(output),
         precision,
         diagnostics,
-        Layout(data.get("sweep"), bounds, tuple(data.get("choices", ())), entries),
+        Comparison(data.get("sweep"), bounds, tuple(data.get("choices", ())), entries),
         _whole_number(options, "devices", None),
         _launcher(options),
         _whole_number(options, "processes", None),
@@ -183,23 +183,25 @@ def _whole_number(options: Mapping[str, Any], key: str, usual: int | None) -> in
     return value
 
 
-def _entries(
+def _algorithm_runs(
     name: str, cells: Sequence[Cell], written: Grid, said: Grid, sweep: str | None
-) -> dict[str, Entry]:
+) -> dict[str, AlgorithmRun]:
     """The parts that the cells of a named grid play.
 
-    A setting for which the study's file has several values is a knob, and the first value is the textbook's; but not
-    what belongs to the environment, the numbers, or the setting along which the study goes.
+    A setting for which the study's file has several values is a hyperparameter, and the first value is the
+    textbook's; except settings of the environment, the numbers, and the setting along which the study goes.
     """
     fixed = (*NUMBERS, sweep)
-    knobs = {
+    hyperparameters = {
         key: values[:1]
         for key, values in written.items()
         if len(values) > 1 and key not in fixed and not key.startswith("environment")
     }
-    textbook = {cell.id for cell in expand(written | said | knobs)}
+    textbook = {cell.id for cell in expand(written | said | hyperparameters)}
     return {
-        cell.id: Entry(name, tuple(key for key in knobs if key in cell.flat), cell.id in textbook)
+        cell.id: AlgorithmRun(
+            name, tuple(key for key in hyperparameters if key in cell.flat), cell.id in textbook
+        )
         for cell in cells
     }
 
@@ -211,7 +213,7 @@ def _whole(grid: Mapping[str, Any]) -> Grid:
 
 def _all(group: str) -> list[str]:
     """Every member of a group, those apart that are wrong on purpose."""
-    return [name for name, cls in GROUPS[group] if card(cls).family != "control"]
+    return [name for name, cls in GROUPS[group] if sampler_info(cls).family != "control"]
 
 
 def parse(words: Sequence[str]) -> Grid:

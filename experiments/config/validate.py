@@ -5,7 +5,7 @@ from typing import Any
 
 from experiments.config.cell import GROUPS, Cell
 from fgtsva_ppl import AGENTS, POSTERIORS
-from samplers.settings import InputError, nearest, nested
+from samplers.settings import InputError, did_you_mean, nested_fields
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
 
@@ -38,9 +38,11 @@ def check_keys(
             if group in GROUPS and setting:
                 settings = sorted(k.partition(".")[2] for k in known if k.startswith(group + "."))
                 listed = ", ".join(settings) or "none"
-                hint = nearest(setting, settings).replace("mean '", f"mean '{group}.")
+                hint = did_you_mean(setting, settings).replace("mean '", f"mean '{group}.")
                 raise InputError(f"unknown key {key!r}{hint}; valid after {group}.: {listed}")
-            raise InputError(f"unknown key {key!r}{nearest(key, known)}; valid: {', '.join(sorted(known))}")
+            raise InputError(
+                f"unknown key {key!r}{did_you_mean(key, known)}; valid: {', '.join(sorted(known))}"
+            )
 
 
 def _check_agent(name: str) -> None:
@@ -57,5 +59,5 @@ def check_used(said: Grid, cells: Iterable[Cell]) -> None:
     for key in said:
         group = key.partition(".")[0]
         if group in GROUPS and group not in used:
-            owners = ", ".join(name for name, cls in AGENTS if group in nested(cls))
+            owners = ", ".join(name for name, cls in AGENTS if group in nested_fields(cls))
             raise InputError(f"{key}: no agent that was chosen has a {group}; these have one: {owners}")

@@ -34,22 +34,23 @@ def raised(error: Exception) -> Status:
 
 def judged(rounds: xr.DataTree) -> Status:
     """What is to be said of rounds that were played to their end."""
-    regret, restored = values(rounds, "regret"), values(rounds, "restored")
+    regret, num_resets = values(rounds, "regret"), values(rounds, "num_resets")
     runs, length = regret.shape
     wrong = int(np.sum(~np.isfinite(regret).all(axis=1)))
     if wrong:
         return Status("failed", f"the regret of {wrong} of {runs} runs is not finite")
-    restored = restored / values(rounds, "round")[0]  # of the rounds that are kept together
+    num_resets = num_resets / values(rounds, "round")[0]  # of the rounds that are kept together
     tail = max(1, int(TAIL * length))
-    gone = int(np.sum((restored[:, -tail:] == 1).all(axis=1) | (restored.mean(axis=1) > 0.5)))
+    gone = int(np.sum((num_resets[:, -tail:] == 1).all(axis=1) | (num_resets.mean(axis=1) > 0.5)))
     if gone:
         return Status(
             "diverged",
             f"{gone} of {runs} runs had no finite draw in most of their rounds, or in any of the last ones",
         )
-    impossible = int(np.sum(values(rounds, "impossible")))
-    if impossible:
+    outside_support = int(np.sum(values(rounds, "outside_support")))
+    if outside_support:
         return Status(
-            "diverged", f"{impossible} of {runs} runs ended where the log-density is -inf or not a number"
+            "diverged",
+            f"{outside_support} of {runs} runs ended where the log-density is -inf or not a number",
         )
     return DONE

@@ -149,7 +149,7 @@ def stored_slice(job: Job, cell: Cell, first: int, runs: int, probes: Sequence[i
     kept = snapshots(states, state_structure(cell.environment, cell.agent))
     if [snapshot.round for snapshot in kept] != sorted(probes):
         return None
-    arrays = {name: values(tree, name) for name in (*DTYPES, "impossible")}
+    arrays = {name: values(tree, name) for name in (*DTYPES, "outside_support")}
     seconds = Seconds(*(float(tree.attrs[name]) for name in ("seconds", "compile_seconds")))
     return Simulation(**arrays, seconds=seconds, snapshots=tuple(kept))
 

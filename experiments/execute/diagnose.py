@@ -85,16 +85,16 @@ def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Group
         for name, values in sites.items()
     }
     stats = {
-        "acceptance_rate": (("chain", "draw"), np.asarray(samples.chains.acceptance)),
-        "diverging": (("chain", "draw"), np.asarray(samples.chains.diverged).astype(bool)),
-        "gradients": (("chain", "draw"), np.asarray(samples.chains.gradients)),
+        "acceptance_rate": (("chain", "draw"), np.asarray(samples.chains.acceptance_rate)),
+        "diverging": (("chain", "draw"), np.asarray(samples.chains.num_divergent).astype(bool)),
+        "num_gradients": (("chain", "draw"), np.asarray(samples.chains.num_gradients)),
     }
     energies = np.asarray(samples.chains.energy)
-    if energies.shape == samples.chains.acceptance.shape and np.all(np.isfinite(energies)):
+    if energies.shape == samples.chains.acceptance_rate.shape and np.all(np.isfinite(energies)):
         stats["energy"] = (("chain", "draw"), energies)
     coords = {
-        "chain": np.arange(samples.chains.acceptance.shape[0]),
-        "draw": np.arange(samples.chains.acceptance.shape[1]),
+        "chain": np.arange(samples.chains.acceptance_rate.shape[0]),
+        "draw": np.arange(samples.chains.acceptance_rate.shape[1]),
     }
     numbered = {  # without which ArviZ does not plot
         dim: np.arange(size)

@@ -28,8 +28,8 @@ from experiments.storage.folder import (
 )
 from experiments.storage.locks import PATIENCE
 from fgtsva_ppl import Simulation, simulate
-from fgtsva_ppl.rewards.program import ImpossibleError
-from fgtsva_ppl.simulation.loop import Halfway, Snapshot, state_structure
+from fgtsva_ppl.rewards.program import ZeroDensityError
+from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot, state_structure
 from samplers.settings import InputError
 
 SAVE_EVERY = 20.0  # seconds of a cell that an interruption may cost
@@ -70,7 +70,7 @@ def check(study: Study) -> None:
     for cell in by_structure.values():
         try:
             cell.check()
-        except ImpossibleError as error:  # its cells will tell it, and the others run
+        except ZeroDensityError as error:  # its cells will tell it, and the others run
             impossible.append(error)
         except InputError:
             raise
@@ -98,17 +98,17 @@ def run(
     job.progress = _Everyone(job, progress)
     with folder.locks() as locks:
         if launch is not None:
-            ours = [cell for cell in study.cells if locks.take(cell.id)]
+            ours = [cell for cell in study.cells if locks.acquire(cell.id)]
             job.status |= launch(job, ours)
             for cell in ours:
-                locks.give(cell.id)
+                locks.release(cell.id)
         waiting = [cell for cell in study.cells if cell.id not in job.status]
         while waiting:
             elsewhere = []
             for cell in waiting:
-                if locks.take(cell.id):
+                if locks.acquire(cell.id):
                     job.do(cell)
-                    locks.give(cell.id)
+                    locks.release(cell.id)
                 else:
                     elsewhere.append(cell)
             if len(elsewhere) == len(waiting):
@@ -124,9 +124,9 @@ def assist(study: Study, folder: Folder) -> None:
     job = Job(study, folder)
     with folder.locks() as locks:
         for cell in reversed(study.cells):
-            if not job.finished(cell) and locks.take(cell.id):
+            if not job.finished(cell) and locks.acquire(cell.id):
                 job.do(cell)
-                locks.give(cell.id)
+                locks.release(cell.id)
 
 
 @dataclass
@@ -289,7 +289,7 @@ class Unfinished:
         self._probes = ",".join(map(str, probes))
         self._last = time.monotonic()
 
-    def load(self) -> Halfway | None:
+    def load(self) -> CheckpointState | None:
         """What was left, if it was kept for the same probe rounds."""
         stored = self._job.stored(self._cell, UNFINISHED)
         if stored is None or stored.attrs["probes"] != self._probes:
@@ -298,7 +298,7 @@ class Unfinished:
         self._job.progress(self._cell, left.rounds, 0)
         return left
 
-    def save(self, reached: Callable[[], Halfway]) -> None:
+    def save(self, reached: Callable[[], CheckpointState]) -> None:
         """Keeps it if the last time was a while ago."""
         if time.monotonic() - self._last < SAVE_EVERY:
             return

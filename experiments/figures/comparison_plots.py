@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-from experiments.analysis.hyperparameters import LEVELS, Data, Place
+from experiments.analysis.hyperparameters import LEVELS, Data, TunedAlgorithm
 from experiments.analysis.scaling import AXES, Line, exponent
 from experiments.analysis.statistics import mean_interval
 from experiments.analysis.summary import final_regret
@@ -21,7 +21,7 @@ FILLED: Any = {"textbook": "none", "tuned": "full"}  # markers: hollow for textb
 THEORY: Any = {"color": "0.6", "linewidth": 4, "solid_capstyle": "butt"}
 
 
-def along_sweep(found: Sequence[Place], data: Data, key: str) -> Figure:
+def along_sweep(found: Sequence[TunedAlgorithm], data: Data, key: str) -> Figure:
     """Final regret against the setting along which a study goes, a line per algorithm and level."""
     panels = list(dict.fromkeys(place.panel for place in found))
     looks = distinct(list(dict.fromkeys(place.name for place in found)))
@@ -41,7 +41,7 @@ def along_sweep(found: Sequence[Place], data: Data, key: str) -> Figure:
     return figure
 
 
-def _levels(name: str, own: Sequence[Place], key: str) -> Iterator[tuple[str, str, list[Cell]]]:
+def _levels(name: str, own: Sequence[TunedAlgorithm], key: str) -> Iterator[tuple[str, str, list[Cell]]]:
     """An algorithm's lines with their labels: one where nothing is tuned, or where tuning chose the textbook's."""
     chosen = {
         level: sorted(
@@ -51,7 +51,7 @@ def _levels(name: str, own: Sequence[Place], key: str) -> Iterator[tuple[str, st
         for level in LEVELS
     }
     textbook, tuned = (chosen[level] for level in LEVELS)
-    if own and not own[0].knobs:
+    if own and not own[0].hyperparameters:
         yield name, "tuned", textbook
     elif textbook == tuned and tuned:
         yield f"{name}, textbook and tuned", "tuned", tuned

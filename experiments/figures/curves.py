@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.analysis.bounds import bound
-from experiments.analysis.hyperparameters import LEVELS, Data, Place
+from experiments.analysis.hyperparameters import LEVELS, Data, TunedAlgorithm
 from experiments.config.cell import Cell, by_panel, labels_of
 from experiments.figures.style import (
     MARKERS,
@@ -57,7 +57,7 @@ def _owners(cells: Sequence[Cell]) -> dict[str, str]:
     return posteriors if len(set(owners.values())) == 1 < len(set(posteriors.values())) else owners
 
 
-def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) -> Figure:
+def standing_curves(found: Sequence[TunedAlgorithm], data: Data, bounds: bool = False) -> Figure:
     """The same for algorithms: a row of panels with textbook settings, and one with tuned ones."""
     levels = [level for level in LEVELS if any(place.at(level) for place in found)]
     panels = list(dict.fromkeys(place.panel for place in found))
@@ -78,14 +78,14 @@ def standing_curves(found: Sequence[Place], data: Data, bounds: bool = False) ->
     return figure
 
 
-def sweep_curves(found: Sequence[Place], data: Data, key: str, bounds: bool = False) -> Figure:
+def sweep_curves(found: Sequence[TunedAlgorithm], data: Data, key: str, bounds: bool = False) -> Figure:
     """The same along a setting: a row per algorithm and level, a line per value from dark to light."""
     rows = [
         (name, level)
         for name in dict.fromkeys(place.name for place in found)
         for level in LEVELS
         if any(place.name == name and place.at(level) for place in found)
-        and (level == LEVELS[0] or any(place.name == name and place.knobs for place in found))
+        and (level == LEVELS[0] or any(place.name == name and place.hyperparameters for place in found))
     ]
     panels = list(dict.fromkeys(place.panel for place in found))
     values_met = sorted({float(cell.flat[key]) for place in found if (cell := _any_cell(place)) is not None})
@@ -113,7 +113,7 @@ def _label_last_row(axes: np.ndarray) -> None:
         ax.set_xlabel("")
 
 
-def _any_cell(place: Place) -> Cell | None:
+def _any_cell(place: TunedAlgorithm) -> Cell | None:
     return next((setting.cell for level in LEVELS if (setting := place.at(level)) is not None), None)
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from experiments.analysis.diagnostics_vs_regret import pairs
-from experiments.analysis.hyperparameters import Data, places
+from experiments.analysis.hyperparameters import Data, tuned_algorithms
 from experiments.analysis.scaling import lines
 from experiments.config.cell import Cell, by_panel
-from experiments.config.comparison import Layout
+from experiments.config.comparison import Comparison
 from experiments.figures import comparison_plots, curves, gap_plots, sweeps
 from experiments.figures.style import style
 from experiments.storage.folder import write_atomically
@@ -32,11 +32,11 @@ class Drawn(NamedTuple):
     undrawn: list[str]
 
 
-def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> Drawn:
+def draw(folder: Path, cells: Sequence[Cell], data: Data, comparison: Comparison) -> Drawn:
     """Draws what the cells allow, as SVG for the report and as PNG for everything else."""
     folder.mkdir(exist_ok=True)
     done = [cell for cell in cells if cell.id in data]
-    drafts = _compared(cells, data, layout) or _played(done, data, layout)
+    drafts = _compared(cells, data, comparison) or _played(done, data, comparison)
     found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
     if found:
         drafts["quality"] = partial(gap_plots.against_quality, found)
@@ -54,34 +54,34 @@ def draw(folder: Path, cells: Sequence[Cell], data: Data, layout: Layout) -> Dra
     return drawn
 
 
-def _compared(cells: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Draft]:
+def _compared(cells: Sequence[Cell], data: Data, comparison: Comparison) -> dict[str, Draft]:
     """Algorithms at textbook and at tuned settings; nothing where a study compares none."""
-    found = places(cells, data, layout)
+    found = tuned_algorithms(cells, data, comparison)
     scaled = lines(found, data)
     if scaled:
         return {
             "scaling": partial(comparison_plots.along_axes, scaled),
             "exponents": partial(comparison_plots.exponents, scaled),
         }
-    if found and layout.sweep is not None:
+    if found and comparison.sweep is not None:
         return {
-            "sweep": partial(comparison_plots.along_sweep, found, data, layout.sweep),
-            "regret": partial(curves.sweep_curves, found, data, layout.sweep, layout.bounds),
+            "sweep": partial(comparison_plots.along_sweep, found, data, comparison.sweep),
+            "regret": partial(curves.sweep_curves, found, data, comparison.sweep, comparison.bounds),
         }
-    return {"regret": partial(curves.standing_curves, found, data, layout.bounds)} if found else {}
+    return {"regret": partial(curves.standing_curves, found, data, comparison.bounds)} if found else {}
 
 
-def _played(done: Sequence[Cell], data: Data, layout: Layout) -> dict[str, Draft]:
+def _played(done: Sequence[Cell], data: Data, comparison: Comparison) -> dict[str, Draft]:
     """Regret against the setting along which a study goes, else against rounds."""
-    if layout.sweep is not None and len({cell.flat.get(layout.sweep) for cell in done}) > 1:
+    if comparison.sweep is not None and len({cell.flat.get(comparison.sweep) for cell in done}) > 1:
         return {
-            "sweep": partial(sweeps.against_setting, done, data, layout.sweep),
+            "sweep": partial(sweeps.against_setting, done, data, comparison.sweep),
             "condition": partial(sweeps.against_condition, done, data),
         }
     horizons = list(dict.fromkeys(cell.rounds for cell in done))
     drafts: dict[str, Draft] = {
         "regret" if len(horizons) == 1 else f"regret_{rounds}": partial(
-            curves.regret_curves, [cell for cell in done if cell.rounds == rounds], data, layout.bounds
+            curves.regret_curves, [cell for cell in done if cell.rounds == rounds], data, comparison.bounds
         )
         for rounds in horizons
     }

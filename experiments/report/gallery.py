@@ -32,7 +32,7 @@ SHOWN = {
 
 def entry(stored: Stored, pictures: Mapping[str, str], minutes: float) -> str:
     """A study as the gallery shows it: question, command, time, finding (by the rules of today), figures."""
-    reading = read_numbers(str(stored.config["study"]), stored.cells, stored.data(), stored.layout)
+    reading = read_numbers(str(stored.config["study"]), stored.cells, stored.data(), stored.comparison)
     study, title, question = (stored.config[key] for key in ("study", "title", "question"))
     found = [
         "\n\n".join(reading[:FIRST]),
@@ -75,13 +75,13 @@ def folded(title: str, paragraphs: Sequence[str]) -> str:
 
 def standings(rows: Sequence[Row]) -> str:
     """Growth log2 R(T)/R(T/2) and regret of every algorithm, environment by environment; nothing along a sweep."""
-    places = [(row["algorithm"], row["environment"], row["level"]) for row in rows]
-    if not rows or len(set(places)) < len(places):
+    tuned_algorithms = [(row["algorithm"], row["environment"], row["level"]) for row in rows]
+    if not rows or len(set(tuned_algorithms)) < len(tuned_algorithms):
         return ""
-    environments = list(dict.fromkeys(environment for _, environment, _ in places))
+    environments = list(dict.fromkeys(environment for _, environment, _ in tuned_algorithms))
     if len(environments) > SIDE_BY_SIDE:
         return ""
-    at = dict(zip(places, rows, strict=True))
+    at = dict(zip(tuned_algorithms, rows, strict=True))
 
     def cell(name: str, level: str, key: str, style: str) -> str:
         found = [at.get((name, environment, level)) for environment in environments]
@@ -92,7 +92,7 @@ def standings(rows: Sequence[Row]) -> str:
         "| algorithm | growth, textbook | regret, textbook | growth, tuned | regret, tuned |",
         "|---|---|---|---|---|",
     ]
-    for name in dict.fromkeys(name for name, *_ in places):
+    for name in dict.fromkeys(name for name, *_ in tuned_algorithms):
         told = [
             cell(name, level, key, style)
             for level in LEVELS
@@ -126,9 +126,9 @@ def shown(drawn: Sequence[str], sweep: str | None) -> list[str]:
 def take_in(folder: Path) -> None:
     """Copies a study's picture beside the page, and writes its entry."""
     stored = read(folder)
-    paths = draw(folder / "figures", stored.cells, stored.data(), stored.layout).paths
+    paths = draw(folder / "figures", stored.cells, stored.data(), stored.comparison).paths
     drawn = {path.stem: path for path in paths if path.suffix == ".png"}
-    chosen = shown(list(drawn), stored.layout.sweep)
+    chosen = shown(list(drawn), stored.comparison.sweep)
     study = str(stored.config["study"])
     pictures = {name: f"gallery/{study}{'' if name == chosen[0] else f'_{name}'}.png" for name in chosen}
     (HERE / "gallery").mkdir(exist_ok=True)

@@ -17,10 +17,10 @@ from omegaconf import OmegaConf
 
 from experiments.analysis.summary import Row
 from experiments.config.cell import GROUPS, Cell
-from experiments.config.comparison import Layout, layout_of
+from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import MARK
-from experiments.storage.netcdf import check_links, check_seal, dataset
+from experiments.storage.netcdf import check_digest, check_links, dataset
 from samplers.settings import InputError
 
 ROUND = re.compile(r"round_(\d+)")
@@ -67,7 +67,7 @@ class Stored:
     config: Mapping[str, Any]
     config_text: str
     attributes: Mapping[str, Any]  # of results.nc
-    layout: Layout
+    comparison: Comparison
     cells: tuple[StoredCell, ...]
     rows: list[Row]  # of summary.csv, one for each cell
     probes: Mapping[str, Probes]  # by cell, where there are any
@@ -108,12 +108,12 @@ def read(path: Path) -> Stored:
         raise InputError(f"{path} is not a folder; give the output folder of a run")
     text = _text(path / "config.yaml")
     config = _config(path, text)
-    cells, layout = _cells(path, config), _layout(path, config)
+    cells, comparison = _cells(path, config), _layout(path, config)
     rows = _rows(path / "summary.csv")
     if len(rows) != len(cells):
         raise InputError(f"{path / 'summary.csv'} has {len(rows)} rows for {len(cells)} cells; run again")
     attributes, probes = _results(path / "results.nc")
-    return Stored(path, config, text, attributes, layout, cells, rows, probes)
+    return Stored(path, config, text, attributes, comparison, cells, rows, probes)
 
 
 def _text(path: Path) -> str:
@@ -144,9 +144,9 @@ def _cells(path: Path, config: Mapping[str, Any]) -> tuple[StoredCell, ...]:
         raise InputError(f"{path / 'config.yaml'} has cells that cannot be read") from None
 
 
-def _layout(path: Path, config: Mapping[str, Any]) -> Layout:
+def _layout(path: Path, config: Mapping[str, Any]) -> Comparison:
     try:
-        return layout_of(config)
+        return comparison_from_config(config)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise InputError(f"{path / 'config.yaml'} has entries that cannot be read") from None
 
@@ -201,7 +201,7 @@ def _opened(path: Path) -> Iterator[h5py.File]:
     if not path.is_file():
         raise InputError(f"{path.parent} has no {path.name}: not the output folder of a finished run")
     try:
-        check_seal(path)
+        check_digest(path)
         with h5py.File(path) as file:
             if MARK not in file.attrs:
                 raise InputError(f"{path} was not written by fgtsva")

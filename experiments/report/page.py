@@ -59,7 +59,7 @@ def build(folder: Path, drawn: Drawn | None = None) -> Path:
     stored = read(folder)
     for place in (folder, folder / "figures"):
         sweep(place)
-    drawn = drawn or draw(folder / "figures", stored.cells, stored.data(), stored.layout)
+    drawn = drawn or draw(folder / "figures", stored.cells, stored.data(), stored.comparison)
     path = folder / "report.html"
     write_atomically(path, page(stored, drawn).encode())
     return path
@@ -77,7 +77,7 @@ def page(stored: Stored, drawn: Drawn) -> str:
     sections = {
         "answer": ("Answer", _answer(stored, labels, panels)),
         "verdicts": ("Verdicts on the paper's claims", _verdicts(stored)),
-        "choices": ("Chosen where the paper is silent", _list(stored.layout.choices)),
+        "choices": ("Chosen where the paper is silent", _list(stored.comparison.choices)),
         "standings": ("Textbook and tuned settings", tables.standings_table(stored.table("standings"))),
         "scaling": ("Exponents", tables.scaling_table(stored.table("scaling"))),
         "failed": ("Cells that failed", _failed(stored, labels, panels)),

@@ -27,9 +27,9 @@ TOGETHER = (
 TAILS = {"regret_gap_median": "median gap", "locked_share": f"runs above {LOCKED:g}\u00d7 exact"}
 HEADINGS = {
     "final_regret_median": "median regret",
-    "acceptance": "acceptance",
+    "acceptance_rate": "acceptance",
     "divergences": "divergences",
-    "restored": "restored",
+    "num_resets": "num_resets",
     "gradients_per_round": "gradients / round",
     "seconds": "computing, s",
     "compile_seconds": "compiling, s",
@@ -53,7 +53,7 @@ SHORT = {
 }
 
 
-OF_REPLICAS = ("acceptance", "divergences")
+OF_REPLICAS = ("acceptance_rate", "divergences")
 
 
 class Field(NamedTuple):

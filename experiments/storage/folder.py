@@ -23,9 +23,9 @@ from experiments.config.cell import Cell, code_version, versions
 from experiments.config.compose import Study
 from experiments.storage.errors import DamagedError, StoreError
 from experiments.storage.locks import Locks
-from experiments.storage.netcdf import packed, unpacked
+from experiments.storage.netcdf import from_netcdf, to_netcdf_bytes
 from fgtsva_ppl import Simulation, __version__
-from fgtsva_ppl.simulation.loop import Halfway, Snapshot
+from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot
 from fgtsva_ppl.timing import Seconds
 from samplers.settings import InputError
 
@@ -34,10 +34,10 @@ PART = ".part"  # how the names of files end that are not whole yet
 DTYPES = {
     "regret": "float64",
     "action": "int32",
-    "acceptance": "float32",
-    "diverged": "int32",
-    "gradients": "int32",
-    "restored": "int32",
+    "acceptance_rate": "float32",
+    "num_divergent": "int32",
+    "num_gradients": "int32",
+    "num_resets": "int32",
 }
 
 
@@ -56,7 +56,7 @@ def resolved(study: Study) -> dict[str, Any]:
         "question": study.question,
         "command": study.command,
         "precision": study.precision,
-        **study.layout.plain(),
+        **study.comparison.plain(),
         "code": code_version(),
         "versions": versions(),
         "cells": {cell.id: cell.settings for cell in study.cells},
@@ -181,7 +181,7 @@ def rounds_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
         name: (("run", "round"), np.asarray(getattr(simulation, name), dtype))
         for name, dtype in DTYPES.items()
     }
-    variables["impossible"] = ("run", np.asarray(simulation.impossible, "int8"))
+    variables["outside_support"] = ("run", np.asarray(simulation.outside_support, "int8"))
     coords = {
         "run": np.arange(len(simulation.regret)),
         "round": cell.every * (1 + np.arange(cell.rounds // cell.every)),
@@ -217,7 +217,7 @@ def snapshots(tree: xr.DataTree, structure: Any) -> list[Snapshot]:
     return sorted(found, key=lambda snapshot: snapshot.round)
 
 
-def halfway_tree(halfway: Halfway) -> xr.DataTree:
+def halfway_tree(halfway: CheckpointState) -> xr.DataTree:
     """An unfinished simulation as plain arrays."""
     groups = {
         name: xr.Dataset({f"leaf_{i}": _unnamed(f"leaf_{i}", leaf) for i, leaf in enumerate(leaves)})
@@ -230,7 +230,7 @@ def halfway_tree(halfway: Halfway) -> xr.DataTree:
     return tree
 
 
-def halfway(tree: xr.DataTree, structure: Any) -> Halfway:
+def halfway(tree: xr.DataTree, structure: Any) -> CheckpointState:
     """The unfinished simulation back from its tree; `structure` is that of an agent's state."""
     children = tree.children
     carry, record = (
@@ -238,7 +238,7 @@ def halfway(tree: xr.DataTree, structure: Any) -> Halfway:
         for name in ("carry", "record")
     )
     kept = snapshots(children["snapshots"], structure) if "snapshots" in children else []
-    return Halfway(
+    return CheckpointState(
         int(tree.attrs["rounds"]), carry, record, tuple(kept), Seconds(*map(float, tree.attrs["seconds"]))
     )
 
@@ -255,7 +255,7 @@ def values(tree: xr.DataTree, name: str) -> np.ndarray:
 def read_tree(path: Path) -> xr.DataTree:
     """A stored tree. Raises DamagedError where the file is not what was written."""
     try:
-        return unpacked(path)
+        return from_netcdf(path)
     except DamagedError:
         raise
     except Exception as error:  # what we did not write can fail in any way, all of which mean the same
@@ -264,7 +264,7 @@ def read_tree(path: Path) -> xr.DataTree:
 
 def write_tree(path: Path, tree: xr.DataTree) -> None:
     """Writes a tree as netCDF in one step."""
-    write_atomically(path, packed(tree))
+    write_atomically(path, to_netcdf_bytes(tree))
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -35,7 +35,7 @@ class Locks:
     ) -> None:
         os.close(self._file)
 
-    def take(self, name: str) -> bool:
+    def acquire(self, name: str) -> bool:
         """Whether the name is now ours. Where the file system knows no locks, it always is."""
         if fcntl is None:
             return True
@@ -45,7 +45,7 @@ class Locks:
             return error.errno not in TAKEN
         return True
 
-    def give(self, name: str) -> None:
+    def release(self, name: str) -> None:
         """Lets others have the name."""
         if fcntl is not None:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte(name))
@@ -53,12 +53,12 @@ class Locks:
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
         """Waits until the name is ours."""
-        while not self.take(name):
+        while not self.acquire(name):
             time.sleep(PATIENCE)
         try:
             yield
         finally:
-            self.give(name)
+            self.release(name)
 
 
 def _byte(name: str) -> int:

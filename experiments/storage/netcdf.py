@@ -22,7 +22,7 @@ BARE = b"This is a netCDF dimension but not a netCDF variable"
 INTERNAL = ("_NC", "_Netcdf4", "_nc3", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST")
 
 
-def packed(tree: xr.DataTree) -> bytes:
+def to_netcdf_bytes(tree: xr.DataTree) -> bytes:
     """A tree as a netCDF file in memory: HDF5 on a disk that is full takes the whole process down."""
     with h5py.File("tree", "w", driver="core", backing_store=False) as memory:
         with h5netcdf.File(memory, "w") as file:
@@ -33,24 +33,24 @@ def packed(tree: xr.DataTree) -> bytes:
                 group = file if node.path == "/" else file.create_group(node.path)
                 data.dump_to_store(H5NetCDFStore(group, lock=False, autoclose=False))
         memory.flush()
-        return sealed(bytes(memory.id.get_file_image()))
+        return with_digest(bytes(memory.id.get_file_image()))
 
 
-def sealed(content: bytes) -> bytes:
+def with_digest(content: bytes) -> bytes:
     """The same with its digest at the end."""
     return content + hashlib.sha256(content).digest()
 
 
-def check_seal(path: Path) -> None:
+def check_digest(path: Path) -> None:
     """Raises DamagedError where a file is not what was written."""
     content = memoryview(path.read_bytes())
     if hashlib.sha256(content[:-SEAL]).digest() != content[-SEAL:]:
         raise DamagedError(f"{path} is not what was written")
 
 
-def unpacked(path: Path) -> xr.DataTree:
+def from_netcdf(path: Path) -> xr.DataTree:
     """The tree in a file of ours. Raises DamagedError for one that was changed, ValueError for one that is not ours."""
-    check_seal(path)
+    check_digest(path)
     with h5py.File(path) as file:
         check_links(file)
         return xr.DataTree.from_dict({name: dataset(group) for name, group in _groups(file)})

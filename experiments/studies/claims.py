@@ -6,14 +6,14 @@ import numpy as np
 import xarray as xr
 
 from experiments.analysis.bounds import bound
-from experiments.analysis.hyperparameters import LEVELS, growth, halves, places
+from experiments.analysis.hyperparameters import LEVELS, growth, halves, tuned_algorithms
 from experiments.analysis.scaling import AXES, Line, exponent, exponent_difference, lines
 from experiments.analysis.scene import NAMED, OURS, Scene
 from experiments.analysis.statistics import Interval, mean_interval, paired_ratio
 from experiments.analysis.summary import final_regret
 from experiments.analysis.verdicts import Evidence, Verdict, measured
 from experiments.config.cell import Cell, by_panel, labels_of
-from experiments.config.comparison import Layout
+from experiments.config.comparison import Comparison
 from experiments.studies.figure_claims import figure1, figure2
 
 SLACK = 0.25  # what the logarithms that the O-tilde hides may add to an exponent
@@ -24,19 +24,19 @@ type Claims = Callable[[Scene], Iterator[Verdict]]
 
 
 def judge(
-    study: str, cells: Sequence[Cell], data: Mapping[str, xr.DataTree], layout: Layout
+    study: str, cells: Sequence[Cell], data: Mapping[str, xr.DataTree], comparison: Comparison
 ) -> list[Verdict]:
     """The verdicts of a study, on those of its claims that its cells can speak to."""
     done = [cell for cell in cells if cell.id in data]
     if study not in CLAIMS or not done:
         return []
-    scene = Scene(done, data, places(cells, data, layout))
+    scene = Scene(done, data, tuned_algorithms(cells, data, comparison))
     return measured(CLAIMS[study](scene))
 
 
 def table1(scene: Scene) -> Iterator[Verdict]:
     """Regret against d and Lambda, and in the deterministic case."""
-    found = lines(scene.places, scene.data)
+    found = lines(scene.tuned_algorithms, scene.data)
     for row, forms in {**NAMED, "LinVDTS": ("LinVDTS-style",), "FGTS-VA": OURS}.items():
         for column, what in enumerate(("d, with noise", "Λ", "d, without noise")):
             own = [line for line in found if line.name in forms and line.axis.column == column]
@@ -111,7 +111,7 @@ def _without_noise(scene: Scene) -> Iterator[Verdict]:
         for level in LEVELS:
             grows: dict[int, Interval] = {}
             ratios: dict[int, Interval] = {}
-            told: dict[int, str] = {}  # where the knobs are, and those of FGTS
+            told: dict[int, str] = {}  # where the hyperparameters are, and those of FGTS
             against: dict[int, str] = {}
             for found in scene.panels().values():
                 own = found[ours].at(level) if ours in found else None

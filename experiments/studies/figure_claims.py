@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.hyperparameters import LEVELS, Place, Setting
+from experiments.analysis.hyperparameters import LEVELS, Setting, TunedAlgorithm
 from experiments.analysis.scene import NAMED, OURS, Scene
 from experiments.analysis.statistics import Interval, bootstrap, paired_difference, paired_ratio
 from experiments.analysis.verdicts import Evidence, Verdict
@@ -55,7 +55,7 @@ class Ratio(NamedTuple):
         return Evidence(condition, self.number, self.number.low > least, who + self.settings)
 
 
-def _ratios(scene: Scene, found: Mapping[str, Place], other: str) -> Iterator[Ratio]:
+def _ratios(scene: Scene, found: Mapping[str, TunedAlgorithm], other: str) -> Iterator[Ratio]:
     """For both samplers at both levels."""
     for ours in OURS:
         for level in LEVELS:
@@ -67,26 +67,31 @@ def _ratios(scene: Scene, found: Mapping[str, Place], other: str) -> Iterator[Ra
 
 
 def _both(ours: str, theirs: str) -> str:
-    """Where the knobs of both sides of a comparison are."""
-    return f"{ours or 'no knob'} against {theirs or 'no knob'}"
+    """Where the hyperparameters of both sides of a comparison are."""
+    return f"{ours or 'no hyperparameter'} against {theirs or 'no hyperparameter'}"
 
 
-def _margins(scene: Scene, found: Mapping[str, Place]) -> Iterator[Evidence]:
-    nearest: dict[tuple[str, str], tuple[Ratio, str]] = {}
+def _margins(scene: Scene, found: Mapping[str, TunedAlgorithm]) -> Iterator[Evidence]:
+    did_you_mean: dict[tuple[str, str], tuple[Ratio, str]] = {}
     for forms in NAMED.values():
         for ratio in _ratios(scene, found, forms[0]):
             key = (ratio.ours, ratio.level)
-            if key not in nearest or ratio.number.low < nearest[key][0].number.low:
-                nearest[key] = (ratio, forms[0])
-    for ratio, form in nearest.values():
-        yield ratio.evidence(LARGE, f"nearest: {form}; ")
+            if key not in did_you_mean or ratio.number.low < did_you_mean[key][0].number.low:
+                did_you_mean[key] = (ratio, forms[0])
+    for ratio, form in did_you_mean.values():
+        yield ratio.evidence(LARGE, f"did_you_mean: {form}; ")
 
 
-def _left_to_tune(scene: Scene, found: Mapping[str, Place]) -> Iterator[Evidence]:
-    """What tuning gains where c stays as it is: c is no knob of this study."""
+def _left_to_tune(scene: Scene, found: Mapping[str, TunedAlgorithm]) -> Iterator[Evidence]:
+    """What tuning gains where c stays as it is: c is no hyperparameter of this study."""
     for ours in OURS:
         place = found.get(ours)
-        if place is not None and place.textbook is not None and place.tuned is not None and place.knobs:
+        if (
+            place is not None
+            and place.textbook is not None
+            and place.tuned is not None
+            and place.hyperparameters
+        ):
             ratio = paired_ratio(scene.regret(place.textbook), scene.regret(place.tuned))
             told = f"c={place.tuned.cell.flat['posterior.c']:g}; {place.told('textbook')} against {place.told('tuned')}"
             yield Evidence(ours, ratio, ratio.high < LARGE, told)
@@ -94,8 +99,8 @@ def _left_to_tune(scene: Scene, found: Mapping[str, Place]) -> Iterator[Evidence
 
 def figure2(scene: Scene) -> Iterator[Verdict]:
     """Ablation of c."""
-    for panel in dict.fromkeys(place.panel for place in scene.places):
-        ablations = list(_ablations([place for place in scene.places if place.panel == panel]))
+    for panel in dict.fromkeys(place.panel for place in scene.tuned_algorithms):
+        ablations = list(_ablations([place for place in scene.tuned_algorithms if place.panel == panel]))
         if panel.startswith("sparse"):
             yield Verdict(
                 "Experiments, Figure 2",
@@ -122,7 +127,7 @@ class Ablation(NamedTuple):
     told: Mapping[float, str]  # c and the other settings
 
 
-def _ablations(found: Sequence[Place]) -> Iterator[Ablation]:
+def _ablations(found: Sequence[TunedAlgorithm]) -> Iterator[Ablation]:
     for name in dict.fromkeys(place.name for place in found):
         for level in LEVELS:
             at, told = {}, {}

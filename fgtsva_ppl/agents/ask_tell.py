@@ -56,7 +56,7 @@ class ThompsonAgent:
         self.settings = Thompson(reward, posterior, sampler, warm, control_variate).for_horizon(horizon)
         self.horizon, self.seed = int(horizon), int(seed)
         self.questions = 0  # asked so far; the next one has this number
-        self.restored = 0  # of them, those in which the sampler went non-finite and was put back
+        self.num_resets = 0  # of them, those in which the sampler went non-finite and was put back
         self.pending: dict[int, Question] = {}
         self._key = jax.random.key(seed)
         self._shape: Shape | None = None
@@ -68,7 +68,7 @@ class ThompsonAgent:
         state, seen = self._begun(features, sigma)
         key = self._stream(ASK, self.questions)
         self._state, arm, effort = _act(self.settings, key, state, seen)
-        self.restored += int(effort.restored)
+        self.num_resets += int(effort.num_resets)
         self.pending[self.questions] = Question(np.asarray(seen.actions), float(seen.sigma), int(arm))
         self.questions += 1
         return int(arm)
@@ -133,13 +133,13 @@ class ThompsonAgent:
         numbers = saved.numbers
         names = ("warm", "control_variate", "horizon", "seed")
         made = cls(**saved.parts, **{name: numbers[name] for name in names})
-        made.questions, made.restored = numbers["questions"], numbers["restored"]
+        made.questions, made.num_resets = numbers["questions"], numbers["num_resets"]
         made._capacity = numbers["capacity"]
         made.pending = {int(number): Question(*question) for number, question in saved.pending.items()}
         if saved.leaves is not None:
             made._shape = Shape(*numbers["shape"])
             empty = jax.eval_shape(partial(made._empty, made._shape))
-            made._state = serialization.restored(empty, saved.leaves)
+            made._state = serialization.num_resets(empty, saved.leaves)
         return made
 
     def _numbers(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class ThompsonAgent:
             "horizon": self.horizon,
             "seed": self.seed,
             "questions": self.questions,
-            "restored": self.restored,
+            "num_resets": self.num_resets,
             "capacity": self._capacity,
             "shape": self._shape,
         }
@@ -213,7 +213,7 @@ def _arms(agent: Thompson, keys: Array, state: ThompsonState, seen: Round) -> Ar
     def arm(key: Array) -> Array:
         return agent.act(key, state, seen)[1]
 
-    return jax.lax.map(arm, keys) if agent.scalar else jax.vmap(arm)(keys)
+    return jax.lax.map(arm, keys) if agent.sequential else jax.vmap(arm)(keys)
 
 
 def _matrix(features: Any) -> np.ndarray:

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.agents.ridge import Ridge, ridge
-from fgtsva_ppl.types import Effort, Round, Shape
-from samplers.settings import InputError, number
+from fgtsva_ppl.types import ActionInfo, Round, Shape
+from samplers.settings import InputError, traced_float
 
 ROUNDING = 1e-9  # relative; differences that are not rounding are nearly never that small
 
 
-def decide(scores: Array, allowed: Array | None = None) -> tuple[Array, Effort]:
+def decide(scores: Array, allowed: Array | None = None) -> tuple[Array, ActionInfo]:
     """The allowed arm with the highest score, ties to the lowest index. A score that is not finite gets counted.
 
     Arms of a hypercube mirror each other, and their scores are equal up to rounding, which differs between machines:
@@ -22,7 +22,7 @@ def decide(scores: Array, allowed: Array | None = None) -> tuple[Array, Effort]:
     if allowed is None:
         allowed = jnp.ones(scores.shape, bool)
     broken = jnp.any(allowed & ~jnp.isfinite(scores))
-    effort = Effort(jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0), broken)
+    effort = ActionInfo(jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0), broken)
     scores = jnp.where(allowed & ~jnp.isnan(scores), scores, -jnp.inf)
     size = jnp.max(jnp.where(jnp.isfinite(scores), jnp.abs(scores), 0.0))
     return jnp.argmax(scores >= jnp.max(scores) - ROUNDING * size), effort
@@ -39,22 +39,24 @@ def need_linear(label: str, shape: Shape) -> None:
 
 def lam_field() -> float:
     """The ridge."""
-    made: float = number(default=1.0, above=0, doc="ridge lambda of the regression")
+    made: float = traced_float(default=1.0, gt=0, doc="ridge lambda of the regression")
     return made
 
 
 def radius_field() -> float:
     """The multiplier that tells textbook from tuned."""
-    made: float = number(default=1.0, least=0, doc="multiplier of the confidence radius; 1 is the textbook")
+    made: float = traced_float(
+        default=1.0, ge=0, doc="multiplier of the confidence radius; 1 is the textbook"
+    )
     return made
 
 
 def delta_field() -> float | None:
     """Failure probability."""
-    made: float | None = number(
+    made: float | None = traced_float(
         default=None,
-        above=0,
-        most=1,
+        gt=0,
+        le=1,
         doc="failure probability; null: 1/T, so that a failure costs at most O(1)",
     )
     return made
@@ -62,7 +64,7 @@ def delta_field() -> float | None:
 
 def norm_field() -> float:
     """S or B."""
-    made: float = number(default=1.0, above=0, doc="bound on ||theta*||")
+    made: float = traced_float(default=1.0, gt=0, doc="bound on ||theta*||")
     return made
 
 
@@ -78,7 +80,7 @@ class LinearAgent(ABC):
     """Plays the arm with the highest score, where the score comes from a weighted ridge regression."""
 
     label: ClassVar[str]
-    scalar: ClassVar[bool] = False
+    sequential: ClassVar[bool] = False
     lam: float
 
     @abstractmethod
@@ -102,7 +104,7 @@ class LinearAgent(ABC):
         """Keeps no rounds."""
         return state
 
-    def act(self, key: Array, state: Learned, seen: Round) -> tuple[Learned, Array, Effort]:
+    def act(self, key: Array, state: Learned, seen: Round) -> tuple[Learned, Array, ActionInfo]:
         """The best score."""
         return state, *decide(self.scores(key, state, seen))
 

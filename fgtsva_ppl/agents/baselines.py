@@ -8,16 +8,16 @@ from jax import Array
 
 from fgtsva_ppl.agents.base import Learned, LinearAgent, decide, lam_field
 from fgtsva_ppl.agents.ridge import ridge
-from fgtsva_ppl.rewards import AnyReward, Linear, latent
-from fgtsva_ppl.types import Effort, Round, Shape
-from samplers.settings import InputError, number, settings, structure
+from fgtsva_ppl.rewards import AnyReward, Linear, flat_model
+from fgtsva_ppl.types import ActionInfo, Round, Shape
+from samplers.settings import InputError, settings, static, traced_float
 
 
 @settings
 class Greedy(LinearAgent):
     """Plays the best arm under an unweighted ridge regression on the reward's features, whatever the truth may be."""
 
-    reward: AnyReward = structure(default=Linear(), doc="whose features the regression is on")
+    reward: AnyReward = static(default=Linear(), doc="whose features the regression is on")
     lam: float = lam_field()
 
     label: ClassVar[str] = "greedy"
@@ -28,7 +28,7 @@ class Greedy(LinearAgent):
 
     def start(self, key: Array, shape: Shape) -> Learned:
         """Nothing seen yet."""
-        model = latent(self.reward, shape.dim, shape.arms)
+        model = flat_model(self.reward, shape.dim, shape.arms)
         if not model.linear:
             raise InputError(
                 f"agent {self.label} fits by ridge regression and needs a reward that is linear in its features, as "
@@ -39,7 +39,7 @@ class Greedy(LinearAgent):
     def features(self, seen: Round) -> Array:
         """As the reward's program wants them."""
         arms, dim = seen.actions.shape
-        return latent(self.reward, dim, arms).embed(seen.actions)
+        return flat_model(self.reward, dim, arms).embed(seen.actions)
 
     def scores(self, key: Array, state: Learned, seen: Round) -> Array:
         """<a, th>."""
@@ -50,8 +50,8 @@ class Greedy(LinearAgent):
 class EpsilonGreedy(Greedy):
     """Greedy, but in round t with probability epsilon t^-decay uniform; decay 1/3 gives regret of order T^(2/3)."""
 
-    epsilon: float = number(default=1.0, least=0, most=1, doc="probability to explore in the first round")
-    decay: float = number(default=1 / 3, least=0, doc="power of t by which it falls; 0: constant")
+    epsilon: float = traced_float(default=1.0, ge=0, le=1, doc="probability to explore in the first round")
+    decay: float = traced_float(default=1 / 3, ge=0, doc="power of t by which it falls; 0: constant")
 
     label: ClassVar[str] = "epsilon_greedy"
 
@@ -67,7 +67,7 @@ class Memoryless:
     """An agent that learns nothing."""
 
     label: ClassVar[str]
-    scalar: ClassVar[bool] = False
+    sequential: ClassVar[bool] = False
 
     def for_horizon(self, rounds: int) -> Any:
         """The same."""
@@ -92,7 +92,7 @@ class Uniform(Memoryless):
 
     label: ClassVar[str] = "uniform"
 
-    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, Effort]:
+    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, ActionInfo]:
         """The highest of as many uniform numbers as there are arms."""
         return state, *decide(jax.random.uniform(key, seen.actions.shape[:1]))
 
@@ -103,10 +103,10 @@ class Clairvoyant(Memoryless):
 
     label: ClassVar[str] = "clairvoyant"
 
-    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, Effort]:
+    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, ActionInfo]:
         """What it would do unseeing: the first arm."""
         return state, *decide(jnp.zeros(seen.actions.shape[0]))
 
-    def act_knowing(self, state: Any, means: Array) -> tuple[Any, Array, Effort]:
+    def act_knowing(self, state: Any, means: Array) -> tuple[Any, Array, ActionInfo]:
         """The best arm."""
         return state, *decide(means)

@@ -9,9 +9,9 @@ from jax import Array
 from fgtsva_ppl.agents.base import decide, need_linear
 from fgtsva_ppl.posteriors.base import REVEALED, Posterior
 from fgtsva_ppl.posteriors.feel_good import FGTSVA
-from fgtsva_ppl.rewards import AnyReward, Linear, latent
-from fgtsva_ppl.types import Effort, Round, Shape
-from samplers.settings import InputError, integer, part, settings, structure
+from fgtsva_ppl.rewards import AnyReward, Linear, flat_model
+from fgtsva_ppl.types import ActionInfo, Round, Shape
+from samplers.settings import InputError, nested, settings, static, static_int
 
 
 class Members(NamedTuple):
@@ -33,11 +33,11 @@ class Ensemble:
     to the mode max_a <a, theta> lam - ||theta - mean||^2_P / 2, which has a closed form: lam S a for the best such a.
     """
 
-    scalar: ClassVar[bool] = False
+    sequential: ClassVar[bool] = False
 
-    reward: AnyReward = structure(default=Linear())
-    posterior: Posterior = part(default=FGTSVA())
-    members: int = integer(default=30, least=1, doc="members of the ensemble")
+    reward: AnyReward = static(default=Linear())
+    posterior: Posterior = nested(default=FGTSVA())
+    members: int = static_int(default=30, ge=1, doc="members of the ensemble")
 
     def for_horizon(self, rounds: int) -> "Ensemble":
         """The same agent with everything that is derived from the horizon filled in."""
@@ -46,7 +46,7 @@ class Ensemble:
     def start(self, key: Array, shape: Shape) -> Members:
         """Draws every member from the prior."""
         need_linear("ensemble", shape)
-        model = latent(self.reward, shape.dim, shape.arms)
+        model = flat_model(self.reward, shape.dim, shape.arms)
         if model.gaussian is None or model.features != shape.dim:
             raise InputError(
                 "agent ensemble perturbs rewards by Gaussian noise and needs a linear reward with a Gaussian prior; "
@@ -71,7 +71,7 @@ class Ensemble:
         """Keeps no rounds."""
         return state
 
-    def act(self, key: Array, state: Members, seen: Round) -> tuple[Members, Array, Effort]:
+    def act(self, key: Array, state: Members, seen: Round) -> tuple[Members, Array, ActionInfo]:
         """Draws a member, and the perturbations of the reward to come."""
         pick, perturb = jax.random.split(key)
         member = jax.random.randint(pick, (), 0, self.members)

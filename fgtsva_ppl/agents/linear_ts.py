@@ -14,22 +14,22 @@ from fgtsva_ppl.agents.base import Learned, LinearAgent, delta_field, lam_field
 from fgtsva_ppl.agents.oful import WeightedOFUL
 from fgtsva_ppl.horizon import known, or_else
 from fgtsva_ppl.types import Round
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 
 @settings
 class LinTS(LinearAgent):
     """Linear Thompson sampling (Agrawal & Goyal 2013): theta ~ N(th, v^2 V^-1), v = R sqrt(9 d log(t/delta))."""
 
-    radius: float = number(
+    radius: float = traced_float(
         default=1.0,
-        least=0,
+        ge=0,
         doc="multiplier of v; 1 is the textbook, 1/sqrt(9 d log(t/delta)) would be Bayes",
     )
     lam: float = lam_field()
-    noise: float | None = number(
+    noise: float | None = traced_float(
         default=None,
-        least=0,
+        ge=0,
         doc="sub-Gaussian constant R; null: the largest sigma_t seen so far (greedy where there is no noise)",
     )
     delta: float | None = delta_field()

@@ -17,7 +17,7 @@ from fgtsva_ppl.agents.base import (
 )
 from fgtsva_ppl.horizon import known, or_else
 from fgtsva_ppl.types import Round, Shape
-from samplers.settings import InputError, choice, number, settings, switch
+from samplers.settings import InputError, choice, flag, settings, traced_float
 
 
 def self_normalised(state: Learned, lam: float, delta: float) -> Array:
@@ -34,9 +34,9 @@ class OFUL(LinearAgent):
     radius: float = radius_field()
     lam: float = lam_field()
     norm: float = norm_field()
-    noise: float | None = number(
+    noise: float | None = traced_float(
         default=None,
-        least=0,
+        ge=0,
         doc="sub-Gaussian constant R of the noise; null: the largest sigma_t seen so far",
     )
     delta: float | None = delta_field()
@@ -66,22 +66,22 @@ class WeightedOFUL(LinearAgent):
         options=("bernstein", "subgaussian"),
         doc="form of the radius: the published one for |noise| <= R, or the self-normalised one for Gaussian noise",
     )
-    floor: bool = switch(default=True, doc="floor gamma ||a||^(1/2) on the standard deviation of a datum")
-    gamma: float | None = number(
-        default=None, above=0, doc="scale of the floor; null: R^(1/2) / d^(1/4), the recommended one"
+    floor: bool = flag(default=True, doc="floor gamma ||a||^(1/2) on the standard deviation of a datum")
+    gamma: float | None = traced_float(
+        default=None, gt=0, doc="scale of the floor; null: R^(1/2) / d^(1/4), the recommended one"
     )
-    alpha: float | None = number(
-        default=None, above=0, doc="floor on sigma_t in the weights; null: 1/sqrt(T)"
+    alpha: float | None = traced_float(
+        default=None, gt=0, doc="floor on sigma_t in the weights; null: 1/sqrt(T)"
     )
     lam: float = lam_field()
     norm: float = norm_field()
-    reach: float = number(default=1.0, above=0, doc="bound A on the norm of an action")
-    noise: float | None = number(
-        default=None, above=0, doc="bound R on the noise; null: tail times the largest sigma_t seen so far"
+    reach: float = traced_float(default=1.0, gt=0, doc="bound A on the norm of an action")
+    noise: float | None = traced_float(
+        default=None, gt=0, doc="bound R on the noise; null: tail times the largest sigma_t seen so far"
     )
-    tail: float | None = number(
+    tail: float | None = traced_float(
         default=None,
-        above=0,
+        gt=0,
         doc="how many sigma a Gaussian noise may reach; null: sqrt(2 log(2T/delta)), good for T rounds",
     )
     delta: float | None = delta_field()

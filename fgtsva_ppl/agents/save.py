@@ -15,8 +15,8 @@ from jax import Array
 from fgtsva_ppl.agents.base import decide, delta_field, need_linear, radius_field
 from fgtsva_ppl.agents.ridge import Ridge, ridge
 from fgtsva_ppl.horizon import known, or_else
-from fgtsva_ppl.types import Effort, Round, Shape
-from samplers.settings import choice, integer, number, settings
+from fgtsva_ppl.types import ActionInfo, Round, Shape
+from samplers.settings import choice, settings, static_int, traced_float
 
 PRACTICAL_LAYERS = 5  # of uclaml/VACDB
 
@@ -53,37 +53,37 @@ class SAVE:
         options=("theory", "practical"),
         doc="radius and layers of the paper, or of the authors' VACDB code: sqrt(d log T)/4 and 5 layers",
     )
-    layers: int = integer(default=0, doc="number of layers L; 0: ceil(log2(1/alpha)), or 5 if practical")
-    alpha: float | None = number(
-        default=None, above=0, most=0.5, doc="norm below which an arm counts as known; null: 1/(R T^(3/2))"
+    layers: int = static_int(default=0, doc="number of layers L; 0: ceil(log2(1/alpha)), or 5 if practical")
+    alpha: float | None = traced_float(
+        default=None, gt=0, le=0.5, doc="norm below which an arm counts as known; null: 1/(R T^(3/2))"
     )
     explore: str = choice(
         default="ucb",
         options=("ucb", "widest", "uniform"),
         doc="which of the uncertain arms to explore, which the paper leaves free",
     )
-    threshold: float = number(
+    threshold: float = traced_float(
         default=64.0,
-        least=0,
+        ge=0,
         doc="layers with 2^l >= threshold sqrt(log(4(k+1)^2 L/delta)) estimate their variance; the paper's is 64",
     )
-    noise: float | None = number(
+    noise: float | None = traced_float(
         default=None,
-        above=0,
+        gt=0,
         doc="bound R on the noise; null: tail times the largest sigma_t so far, and no more",
     )
-    tail: float | None = number(
+    tail: float | None = traced_float(
         default=None,
-        above=0,
+        gt=0,
         doc="how many sigma a Gaussian noise may reach; null: sqrt(2 log(2T/delta)), good for T rounds",
     )
-    log_rounds: float | None = number(
-        default=None, least=0, doc="log T in the practical radius; null: from the horizon"
+    log_rounds: float | None = traced_float(
+        default=None, ge=0, doc="log T in the practical radius; null: from the horizon"
     )
     delta: float | None = delta_field()
 
     label: ClassVar[str] = "SAVE"
-    scalar: ClassVar[bool] = False
+    sequential: ClassVar[bool] = False
 
     def for_horizon(self, rounds: int) -> "SAVE":
         """delta = 1/T, R = sqrt(2 log(2T/delta)) (for sigma <= 1), alpha = 1/(R T^(3/2)), L = ceil(log2(1/alpha))."""
@@ -113,7 +113,7 @@ class SAVE:
         """Keeps no rounds."""
         return state
 
-    def act(self, key: Array, state: Layers, seen: Round) -> tuple[Layers, Array, Effort]:
+    def act(self, key: Array, state: Layers, seen: Round) -> tuple[Layers, Array, ActionInfo]:
         """Walks down, then exploits (i) or explores (iii)."""
         walk = self.walk(state, seen.actions)
         layer, beta = at(state.ridge, walk.layer), self.radius * state.beta[walk.layer]

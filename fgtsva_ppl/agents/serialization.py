@@ -79,7 +79,7 @@ def load(path: Path, given: Mapping[str, Any]) -> Saved:
     return Saved(parts, numbers, kept, pending)
 
 
-def restored(empty: Any, leaves: Sequence[np.ndarray]) -> Any:
+def num_resets(empty: Any, leaves: Sequence[np.ndarray]) -> Any:
     """The leaves in their tree, if they fit into it."""
     expected, tree = jax.tree.flatten(empty)
     shapes = [(leaf.shape, leaf.dtype) for leaf in expected]

@@ -10,12 +10,12 @@ from jax import Array
 
 from fgtsva_ppl.posteriors.base import Posterior
 from fgtsva_ppl.posteriors.feel_good import FGTSVA
-from fgtsva_ppl.posteriors.history import Anchor, History, Running, empty, grown
-from fgtsva_ppl.rewards import AnyReward, Latent, Linear, latent
+from fgtsva_ppl.posteriors.history import Anchor, GradientCache, History, empty, grown
+from fgtsva_ppl.rewards import AnyReward, FlatModel, Linear, flat_model
 from fgtsva_ppl.rewards.program import check_values
-from fgtsva_ppl.types import Effort, Round, Shape
+from fgtsva_ppl.types import ActionInfo, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
-from samplers.settings import InputError, part, settings, structure, switch
+from samplers.settings import InputError, flag, nested, settings, static
 
 
 class ThompsonState(NamedTuple):
@@ -29,23 +29,23 @@ class ThompsonState(NamedTuple):
 class Thompson:
     """Samples f_t from the posterior and plays argmax_a f_t(x_t, a)."""
 
-    reward: AnyReward = structure(default=Linear())
-    posterior: Posterior = part(default=FGTSVA())
-    sampler: Sampler = part(default=MALA())
-    warm: bool = switch(
+    reward: AnyReward = static(default=Linear())
+    posterior: Posterior = nested(default=FGTSVA())
+    sampler: Sampler = nested(default=MALA())
+    warm: bool = flag(
         default=True,
         doc="start each round where the last ended; false: at a draw from the prior, with nothing learnt",
     )
-    control_variate: bool = switch(
+    control_variate: bool = flag(
         default=False,
         doc="minibatch gradients estimate only the difference to the gradient at a mode, which is looked for anew "
         "whenever the history's room is looked after",
     )
 
     @property
-    def scalar(self) -> bool:
+    def sequential(self) -> bool:
         """As its sampler."""
-        return self.sampler.scalar
+        return self.sampler.sequential
 
     def for_horizon(self, rounds: int) -> "Thompson":
         """The same agent with everything that is derived from the horizon filled in."""
@@ -76,12 +76,12 @@ class Thompson:
         if minibatch and not model.linear:
             anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None
             curvature = jnp.zeros((model.size, model.size))
-            history = history._replace(running=Running(curvature, anchor, shape.arms, shape.dim))
+            history = history._replace(gradient_cache=GradientCache(curvature, anchor, shape.arms, shape.dim))
         return ThompsonState(history, sampler)
 
-    def model(self, arms: int, dim: int) -> Latent:
+    def model(self, arms: int, dim: int) -> FlatModel:
         """The reward's program, for rounds of so many arms with features of the given dimension."""
-        model = latent(self.posterior.reward(self.reward), dim, arms)
+        model = flat_model(self.posterior.reward(self.reward), dim, arms)
         if model.noisy and not self.posterior.models_variance:
             raise InputError(
                 "a reward program that models its noise needs posterior fgts_va with sigma=modelled"
@@ -94,7 +94,7 @@ class Thompson:
         if not model.linear:  # else it is one wherever the parameters are
             check_values(self.reward, model, model.embed(first().actions))
 
-    def embedded(self, seen: Round) -> tuple[Latent, Round]:
+    def embedded(self, seen: Round) -> tuple[FlatModel, Round]:
         """The reward's program, and the round with features as the program wants them."""
         model = self.model(*seen.actions.shape)
         return model, seen._replace(actions=model.embed(seen.actions))
@@ -102,8 +102,8 @@ class Thompson:
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
         """Makes room in the history, and goes through all data for what minibatches cannot tell."""
         history = grown(state.history, capacity)
-        if history.running is not None:
-            model = self.model(history.running.arms, history.running.dim)
+        if history.gradient_cache is not None:
+            model = self.model(history.gradient_cache.arms, history.gradient_cache.dim)
             history = self.posterior.renewed(model, history, state.sampler.position)
         return state._replace(history=history)
 
@@ -112,7 +112,7 @@ class Thompson:
         model, seen = self.embedded(seen)
         return self.posterior.target(model, state.history, seen)
 
-    def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, Effort]:
+    def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, ActionInfo]:
         """Draws and plays. A sampler that went non-finite is put back to where it last was finite, and counted."""
         proposed, draw = self.draw(key, state, seen)
         finite = jnp.all(jnp.isfinite(draw.position))
@@ -121,10 +121,10 @@ class Thompson:
             (proposed, draw.position),
             (state.sampler, state.sampler.position),
         )
-        effort = Effort(draw.acceptance, draw.diverged, draw.gradients, ~finite)
+        effort = ActionInfo(draw.acceptance_rate, draw.num_divergent, draw.num_gradients, ~finite)
         return state._replace(sampler=sampler), self.best(position, seen), effort
 
-    def impossible(self, state: ThompsonState, seen: Round) -> Array:
+    def outside_support(self, state: ThompsonState, seen: Round) -> Array:
         """Whether the sampler's position has no density in the round's posterior."""
         return ~jnp.isfinite(self.target(state, seen).logdensity(state.sampler.position))
 
@@ -149,7 +149,7 @@ class Thompson:
         """Adds the datum with its weight."""
         model, embedded = self.embedded(seen)
         sigma = seen.sigma
-        if self.posterior.never_revealed:
+        if self.posterior.sigma_unobserved:
             predicted = model.function(state.sampler.position)(embedded.actions[action][None])[0]
             sigma = jnp.abs(reward - predicted)
         history = state.history.added(
@@ -159,6 +159,6 @@ class Thompson:
             self.posterior.weight(sigma),
             self.posterior.variance(sigma),
         )
-        if history.running is not None:
+        if history.gradient_cache is not None:
             history = self.posterior.followed(model, history, state.sampler.position)
         return state._replace(history=history)

@@ -178,7 +178,7 @@ def _known(
     """One program for all samplers of a posterior."""
 
     def one(key: Array, history: Any, position: Array, seen: Round, means: Array) -> Known:
-        target = agent.target(ThompsonState(history.looked_through(), SamplerState(position)), seen)
+        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), seen)
         prior, own = agent.model(*seen.actions.shape).draw, _keys(key, t)
         reference, diverged = _reference(own.truth, target, prior, sizes)
         best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
@@ -220,7 +220,7 @@ def _one(
     agent: Thompson, sizes: Sizes, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
 ) -> Drawn:
     target, own = agent.target(state, seen), _keys(key, t)
-    known = agent.target(state._replace(history=state.history.looked_through()), seen)
+    known = agent.target(state._replace(history=state.history.without_gradient_cache()), seen)
 
     def begin(key: Array) -> tuple[Array, Any]:
         return agent.begin(key, state, seen)
@@ -236,7 +236,7 @@ def _one(
     def begin_elsewhere(key: Array, climb: Climb) -> SamplerState:
         return elsewhere(key, agent.sampler, state.sampler, known, prior, climb)
 
-    many: Callable[[Any], Any] = _one_by_one if agent.scalar else jax.vmap
+    many: Callable[[Any], Any] = _one_by_one if agent.sequential else jax.vmap
     prior = agent.model(*seen.actions.shape).draw
     each = sizes.replicas // sizes.superchains
     # from the round's own start and from the spread ones in one go: it is the same program
@@ -268,7 +268,7 @@ def elsewhere(
     """The sampler begun anew, away from where it stands, as R-hat wants it; a Markov chain keeps what it has learnt."""
     how = jax.random.split(key, 3)[2]  # the other two are the climb's and the overdispersion's
     fresh = sampler.init(how, overdispersed(key, target, prior, climb))
-    return fresh._replace(tuning=state.tuning) if isinstance(sampler, MarkovSampler) else fresh
+    return fresh._replace(carry=state.carry) if isinstance(sampler, MarkovSampler) else fresh
 
 
 def climb(key: Array, target: Target, prior: Callable[[Array], Array]) -> Climb:
@@ -289,12 +289,12 @@ def overdispersed(
         return prior
     where = frame(target, climb.top, "dense")
     going = jax.random.split(key, 3)[1]
-    middle = where.inward(climb.top) + jnp.sqrt(3.0) * jax.random.normal(
+    middle = where.from_target(climb.top) + jnp.sqrt(3.0) * jax.random.normal(
         going, climb.top.shape, climb.top.dtype
     )
 
     def start(key: Array) -> Array:
-        point = where.outward(middle + jax.random.normal(key, climb.top.shape, climb.top.dtype))
+        point = where.to_target(middle + jax.random.normal(key, climb.top.shape, climb.top.dtype))
         return jnp.where(jnp.all(jnp.isfinite(point)), point, climb.foot)
 
     return start
@@ -332,7 +332,7 @@ def _reference(
             start_key, prior
         )  # each its own: chains from one point would agree on one mode of several
         draws = nuts.trace(key, target, start, REFERENCE_DRAWS * thin + REFERENCE_DRAWS)
-        return draws.position[REFERENCE_DRAWS::thin], jnp.sum(draws.diverged[REFERENCE_DRAWS:])
+        return draws.position[REFERENCE_DRAWS::thin], jnp.sum(draws.num_divergent[REFERENCE_DRAWS:])
 
     positions, diverged = jax.lax.map(chain, jax.random.split(key, REFERENCE_CHAINS))
     return positions, jnp.sum(diverged)

@@ -33,7 +33,7 @@ METRICS = {
     "mcse": "Monte Carlo error of the mean, sd",
     "ebfmi": "energy fraction of missing information",
     "ess_per_gradient": "bulk effective draws per gradient",
-    "acceptance": "mean acceptance probability",
+    "acceptance_rate": "mean acceptance probability",
     "divergences": "divergent transitions per draw",
     "unique": "share of transitions that moved",
     "condition": "condition number of the posterior precision",
@@ -65,7 +65,7 @@ def quality(samples: Samples) -> Quality:
     """What the diagnostics say of samples with a leading axis of runs."""
     arms = samples.arms.shape[-1]
     mixed = mixing(np.asarray(samples.chains.position))
-    gradients = np.sum(samples.chains.gradients, axis=(-2, -1), dtype=float)
+    gradients = np.sum(samples.chains.num_gradients, axis=(-2, -1), dtype=float)
     p, q = (action_probabilities(np.asarray(x), arms) for x in (samples.actions, samples.reference_actions))
     replicas, reference = np.asarray(samples.replicas.position), np.asarray(samples.reference)
     runs = np.arange(len(replicas))
@@ -83,8 +83,8 @@ def quality(samples: Samples) -> Quality:
         "mcse": mixed.mcse,
         "ebfmi": np.array([energy_fraction(one) for one in np.asarray(samples.chains.energy)]),
         "ess_per_gradient": mixed.ess_bulk / np.where(gradients > 0, gradients, np.nan),
-        "acceptance": np.mean(samples.replicas.acceptance, axis=-1),
-        "divergences": np.mean(samples.replicas.diverged, axis=-1),
+        "acceptance_rate": np.mean(samples.replicas.acceptance_rate, axis=-1),
+        "divergences": np.mean(samples.replicas.num_divergent, axis=-1),
         "unique": mixed.unique,
         "condition": np.asarray(samples.condition),
     }

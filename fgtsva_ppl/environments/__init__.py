@@ -4,9 +4,9 @@ from fgtsva_ppl.environments.classification import BreastCancer, Digits, Iris, O
 from fgtsva_ppl.environments.finite import FiniteClass
 from fgtsva_ppl.environments.linear import Contextual, Dense, Deterministic, Homoscedastic, Sparse
 from fgtsva_ppl.environments.noise import NOISES
-from fgtsva_ppl.environments.nonlinear import LogisticTeacher, MLPTeacher, Quadratic
+from fgtsva_ppl.environments.nonlinear import LogisticBandit, MLPBandit, Quadratic
 from fgtsva_ppl.environments.wheel import Wheel
-from fgtsva_ppl.environments.with_noise import Noisy
+from fgtsva_ppl.environments.with_noise import WithNoise
 from fgtsva_ppl.types import Environment
 from samplers.registry import Registry
 
@@ -17,8 +17,8 @@ ENVIRONMENTS.register("deterministic", Deterministic)
 ENVIRONMENTS.register("homoscedastic", Homoscedastic)
 ENVIRONMENTS.register("contextual", Contextual)
 ENVIRONMENTS.register("finite", FiniteClass)
-ENVIRONMENTS.register("logistic", LogisticTeacher)
-ENVIRONMENTS.register("mlp", MLPTeacher)
+ENVIRONMENTS.register("logistic", LogisticBandit)
+ENVIRONMENTS.register("mlp", MLPBandit)
 ENVIRONMENTS.register("quadratic", Quadratic)
 ENVIRONMENTS.register("wheel", Wheel)
 ENVIRONMENTS.register("digits", Digits)
@@ -39,13 +39,13 @@ __all__ = [
     "FiniteClass",
     "Homoscedastic",
     "Iris",
-    "LogisticTeacher",
-    "MLPTeacher",
-    "Noisy",
+    "LogisticBandit",
+    "MLPBandit",
     "OpenML",
     "Quadratic",
     "Sparse",
     "TableBandit",
     "Wheel",
     "Wine",
+    "WithNoise",
 ]

@@ -10,7 +10,7 @@ from jax import Array
 from fgtsva_ppl.environments import datasets
 from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
 from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import integer, number, settings, text
+from samplers.settings import settings, static_int, string, traced_float
 
 
 @settings
@@ -18,13 +18,15 @@ class Classification(ABC):
     """What the environments of data share; each says where its table comes from."""
 
     encoding: str = encoding()
-    rows: int = integer(default=20_000, doc="rows that are used at most, the same ones in every run; 0: all")
-    components: int = integer(
+    rows: int = static_int(
+        default=20_000, doc="rows that are used at most, the same ones in every run; 0: all"
+    )
+    components: int = static_int(
         default=0, doc="principal components that are kept of a context; 0: it stays as it is"
     )
-    sigma: float = number(
+    sigma: float = traced_float(
         default=0.5,
-        least=0,
+        ge=0,
         doc="sigma_t that is revealed. A label is fixed, yet no function of what a model sees: to that a reward in "
         "[0, 1] is noise of a standard deviation of at most 1/2",
     )
@@ -104,8 +106,8 @@ class Iris(Classification):
 class TableBandit(Classification):
     """A CSV or Parquet file of your own."""
 
-    path: str = text(default="", doc="the file, .csv or .parquet")
-    label: str = text(default="", doc="the column that is to be predicted")
+    path: str = string(default="", doc="the file, .csv or .parquet")
+    label: str = string(default="", doc="the column that is to be predicted")
 
     @property
     def source(self) -> datasets.Source:
@@ -122,7 +124,7 @@ class TableBandit(Classification):
 class OpenML(Classification):
     """A set from OpenML by name, kept once it was fetched."""
 
-    dataset: str = text(
+    dataset: str = string(
         default="", doc="shuttle, mushroom, magic, covertype, adult, or as it is called there"
     )
 

@@ -28,7 +28,7 @@ _read: dict[str, str] = {}  # files that this process has read -> their digests
 
 
 class Table(NamedTuple):
-    """Rows to classify."""
+    """ReplayBuffer to classify."""
 
     contexts: np.ndarray  # (rows, size), standardised
     labels: np.ndarray  # (rows,), 0, 1, ...

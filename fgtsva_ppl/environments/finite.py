@@ -8,7 +8,7 @@ from fgtsva_ppl.environments.linear import Instance, LinearEnvironment
 from fgtsva_ppl.environments.noise import SparseNoise, SteadyNoise
 from fgtsva_ppl.rewards.finite import table
 from fgtsva_ppl.types import Shape
-from samplers.settings import integer, number, settings, switch
+from samplers.settings import flag, settings, static_int, traced_float
 
 
 @settings
@@ -19,12 +19,12 @@ class FiniteClass(LinearEnvironment):
     (assumption:subgaussian_noise): all that the theorem asks for holds.
     """
 
-    arms: int = integer(default=8, least=1, doc="arms K")
-    members: int = integer(default=8, least=2, doc="number of functions |F|; the reward's must be the same")
-    table_seed: int = integer(default=0, doc="which table of mean rewards; the reward's must be the same")
-    p: float = number(default=0.1, least=0, most=1, doc="probability that a round is noisy")
-    scale: float = number(default=1.0, least=0, doc="sigma of a noisy round")
-    subgaussian: bool = switch(
+    arms: int = static_int(default=8, ge=1, doc="arms K")
+    members: int = static_int(default=8, ge=2, doc="number of functions |F|; the reward's must be the same")
+    table_seed: int = static_int(default=0, doc="which table of mean rewards; the reward's must be the same")
+    p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
+    scale: float = traced_float(default=1.0, ge=0, doc="sigma of a noisy round")
+    subgaussian: bool = flag(
         default=True,
         doc="sigma_t is the theory's sub-Gaussian norm: noise variance sigma_t^2/4, not sigma_t^2",
     )

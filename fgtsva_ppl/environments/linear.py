@@ -10,7 +10,7 @@ from jax import Array
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, SteadyNoise
 from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import InputError, integer, number, settings, switch
+from samplers.settings import InputError, flag, settings, static_int, traced_float
 
 MOST_HYPERCUBE_DIM = 16
 
@@ -73,19 +73,19 @@ class LinearEnvironment(ABC):
 
 
 def _dim() -> int:
-    made: int = integer(default=5, least=1, most=MOST_HYPERCUBE_DIM, doc="dimension d of the features")
+    made: int = static_int(default=5, ge=1, le=MOST_HYPERCUBE_DIM, doc="dimension d of the features")
     return made
 
 
 def _arms() -> int:
-    made: int = integer(
-        default=0, least=0, doc="arms K: 0 for all 2^d vertices, else so many distinct ones drawn per run"
+    made: int = static_int(
+        default=0, ge=0, doc="arms K: 0 for all 2^d vertices, else so many distinct ones drawn per run"
     )
     return made
 
 
 def _subgaussian() -> bool:
-    made: bool = switch(
+    made: bool = flag(
         default=False,
         doc="sigma_t is the theory's sub-Gaussian norm: noise variance sigma_t^2/4, not sigma_t^2",
     )
@@ -121,8 +121,8 @@ class Sparse(Hypercube):
 
     dim: int = _dim()
     arms: int = _arms()
-    p: float = number(default=0.1, least=0, most=1, doc="probability that a round is noisy")
-    scale: float = number(default=1.0, least=0, doc="standard deviation of a noisy round")
+    p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of a noisy round")
     subgaussian: bool = _subgaussian()
 
     @property
@@ -137,7 +137,7 @@ class Dense(Hypercube):
 
     dim: int = _dim()
     arms: int = _arms()
-    scale: float = number(default=1.0, least=0, doc="root mean square of the standard deviation")
+    scale: float = traced_float(default=1.0, ge=0, doc="root mean square of the standard deviation")
     subgaussian: bool = _subgaussian()
 
     @property
@@ -166,7 +166,7 @@ class Homoscedastic(Hypercube):
 
     dim: int = _dim()
     arms: int = _arms()
-    scale: float = number(default=1.0, least=0, doc="standard deviation of every round")
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of every round")
     subgaussian: bool = _subgaussian()
 
     @property
@@ -179,10 +179,10 @@ class Homoscedastic(Hypercube):
 class Contextual(LinearEnvironment):
     """A fresh set of unit-norm arms in every round, with sparse noise."""
 
-    dim: int = integer(default=5, least=1, doc="dimension d of the features")
-    arms: int = integer(default=32, least=1, doc="arms K in each round")
-    p: float = number(default=0.1, least=0, most=1, doc="probability that a round is noisy")
-    scale: float = number(default=1.0, least=0, doc="standard deviation of a noisy round")
+    dim: int = static_int(default=5, ge=1, doc="dimension d of the features")
+    arms: int = static_int(default=32, ge=1, doc="arms K in each round")
+    p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of a noisy round")
     subgaussian: bool = _subgaussian()
 
     @property

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.registry import Registry
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 
 class Now(NamedTuple):
@@ -50,8 +50,8 @@ class OwnNoise:
 class SparseNoise:
     """sigma_t = scale with probability p, else 0 (the paper's first noise model)."""
 
-    p: float = number(default=0.1, least=0, most=1, doc="probability that a round is noisy")
-    scale: float = number(default=1.0, least=0, doc="standard deviation of a noisy round")
+    p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of a noisy round")
 
     @property
     def mean_variance(self) -> float:
@@ -67,7 +67,7 @@ class SparseNoise:
 class DenseNoise:
     """sigma_t^2 = scale^2 times a chi-squared variable with one degree of freedom (the paper's second)."""
 
-    scale: float = number(default=1.0, least=0, doc="root mean square of the standard deviation")
+    scale: float = traced_float(default=1.0, ge=0, doc="root mean square of the standard deviation")
 
     @property
     def mean_variance(self) -> float:
@@ -83,7 +83,7 @@ class DenseNoise:
 class ConstantNoise:
     """sigma_t = scale in every round."""
 
-    scale: float = number(default=1.0, least=0, doc="standard deviation")
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation")
 
     @property
     def mean_variance(self) -> float:
@@ -99,8 +99,8 @@ class ConstantNoise:
 class DecayingNoise:
     """sigma_t = scale t^-power: measurements that get better."""
 
-    scale: float = number(default=1.0, least=0, doc="standard deviation of the first round")
-    power: float = number(default=0.5, least=0, doc="power of t by which it falls")
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of the first round")
+    power: float = traced_float(default=0.5, ge=0, doc="power of t by which it falls")
 
     def sigma(self, key: Array, now: Now = FIRST) -> Array:
         """Less in every round."""
@@ -111,8 +111,8 @@ class DecayingNoise:
 class ContextNoise:
     """sigma_t = scale exp(slope z_t), where z_t says where the round's context lies along a direction drawn per run."""
 
-    scale: float = number(default=1.0, least=0, doc="standard deviation at z = 0")
-    slope: float = number(
+    scale: float = traced_float(default=1.0, ge=0, doc="standard deviation at z = 0")
+    slope: float = traced_float(
         default=1.0, doc="how fast its logarithm rises with z, which is about standard normal"
     )
 

@@ -8,27 +8,27 @@ import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.environments.linear import unit_vectors
-from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, latent
+from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, flat_model
 from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import choice, integer, number, settings
+from samplers.settings import choice, settings, static_int, traced_float
 
 
 def _dim() -> int:
-    made: int = integer(default=5, least=1, doc="dimension d of the features")
+    made: int = static_int(default=5, ge=1, doc="dimension d of the features")
     return made
 
 
 def _arms() -> int:
-    made: int = integer(default=10, least=1, doc="arms K in each round")
+    made: int = static_int(default=10, ge=1, doc="arms K in each round")
     return made
 
 
 def _scale() -> float:
-    made: float = number(default=0.1, least=0, doc="standard deviation of every round's noise")
+    made: float = traced_float(default=0.1, ge=0, doc="standard deviation of every round's noise")
     return made
 
 
-class Teacher(ABC):
+class NonlinearBandit(ABC):
     """What the teachers share; each says what is drawn for a run, and which rewards follow from that."""
 
     dim: int
@@ -59,41 +59,41 @@ class Teacher(ABC):
 
 
 @settings
-class LogisticTeacher(Teacher):
+class LogisticBandit(NonlinearBandit):
     """The truth is drawn from reward `logistic`."""
 
     dim: int = _dim()
     arms: int = _arms()
     scale: float = _scale()
-    steepness: float = number(default=3.0, above=0, doc="standard deviation of the true coefficients")
+    steepness: float = traced_float(default=3.0, gt=0, doc="standard deviation of the true coefficients")
 
     def start(self, key: Array) -> Array:
         """theta* ~ N(0, steepness^2 I)."""
-        return self.steepness * latent(Logistic(), self.dim).draw(key)
+        return self.steepness * flat_model(Logistic(), self.dim).draw(key)
 
     def truth(self, parameters: Array) -> RewardFunction:
         """A probability."""
-        return latent(Logistic(), self.dim).function(parameters)
+        return flat_model(Logistic(), self.dim).function(parameters)
 
 
 @settings
-class MLPTeacher(Teacher):
+class MLPBandit(NonlinearBandit):
     """The truth is a network drawn from reward `mlp`."""
 
     dim: int = _dim()
     arms: int = _arms()
     scale: float = _scale()
-    width: int = integer(default=16, least=1, doc="units of a hidden layer")
-    depth: int = integer(default=1, least=1, doc="hidden layers")
+    width: int = static_int(default=16, ge=1, doc="units of a hidden layer")
+    depth: int = static_int(default=1, ge=1, doc="hidden layers")
     activation: str = choice(default="tanh", options=("tanh", "relu", "softplus"), doc="of a hidden unit")
 
     def start(self, key: Array) -> Array:
         """Weights from the prior."""
-        return latent(self._reward, self.dim).draw(key)
+        return flat_model(self._reward, self.dim).draw(key)
 
     def truth(self, parameters: Array) -> RewardFunction:
         """The network."""
-        return latent(self._reward, self.dim).function(parameters)
+        return flat_model(self._reward, self.dim).function(parameters)
 
     @property
     def _reward(self) -> MLP:
@@ -101,13 +101,13 @@ class MLPTeacher(Teacher):
 
 
 @settings
-class Quadratic(Teacher):
+class Quadratic(NonlinearBandit):
     """f*(phi) = gain <theta*, phi>^2 with theta* uniform on the unit sphere."""
 
     dim: int = _dim()
     arms: int = _arms()
     scale: float = _scale()
-    gain: float = number(default=1.0, above=0, doc="the largest reward there is")
+    gain: float = traced_float(default=1.0, gt=0, doc="the largest reward there is")
 
     def start(self, key: Array) -> Array:
         """theta*."""

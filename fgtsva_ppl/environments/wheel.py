@@ -8,7 +8,7 @@ from jax import Array
 
 from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
 from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 ARMS = 5
 SAFE, PLAIN, JACKPOT = 1.2, 1.0, 50.0  # mean rewards
@@ -18,8 +18,8 @@ SAFE, PLAIN, JACKPOT = 1.2, 1.0, 50.0  # mean rewards
 class Wheel:
     """A context in the unit disk. The first arm pays 1.2 always, the others 1; in its own quadrant of the rim, 50."""
 
-    delta: float = number(default=0.95, least=0, most=1, doc="radius within which the first arm is best")
-    scale: float = number(default=0.01, least=0, doc="standard deviation of every reward")
+    delta: float = traced_float(default=0.95, ge=0, le=1, doc="radius within which the first arm is best")
+    scale: float = traced_float(default=0.01, ge=0, doc="standard deviation of every reward")
     encoding: str = encoding()
 
     subgaussian: ClassVar[bool] = False

@@ -10,12 +10,12 @@ from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.environments.noise import Noise, Now
 from fgtsva_ppl.rewards.context import context
 from fgtsva_ppl.types import Environment, Outcome, Round, Shape, Timed
-from samplers.settings import part, settings
+from samplers.settings import nested, settings
 
 OWN = 1  # stream of a key, beside what the environment within splits off
 
 
-class NoisyInstance(NamedTuple):
+class WithNoiseInstance(NamedTuple):
     """One run's truth, and the direction of the context along which its noise may change."""
 
     truth: Any
@@ -23,27 +23,27 @@ class NoisyInstance(NamedTuple):
 
 
 @settings
-class Noisy:
+class WithNoise:
     """Arms and mean rewards of an environment, with sigma_t and noise of a model."""
 
-    environment: Environment = part()
-    noise: Noise = part()
+    environment: Environment = nested()
+    noise: Noise = nested()
 
     @property
     def shape(self) -> Shape:
         """As the environment within."""
         return self.environment.shape
 
-    def start(self, key: Array) -> NoisyInstance:
+    def start(self, key: Array) -> WithNoiseInstance:
         """The same truth as without this noise."""
         direction = unit_vectors(jax.random.fold_in(key, OWN), (self.shape.dim,))
-        return NoisyInstance(self.environment.start(key), direction)
+        return WithNoiseInstance(self.environment.start(key), direction)
 
-    def round(self, key: Array, instance: NoisyInstance) -> tuple[Round, Outcome]:
+    def round(self, key: Array, instance: WithNoiseInstance) -> tuple[Round, Outcome]:
         """As if it were the first."""
         return self.round_at(key, instance, jnp.asarray(0))
 
-    def round_at(self, key: Array, instance: NoisyInstance, t: Array) -> tuple[Round, Outcome]:
+    def round_at(self, key: Array, instance: WithNoiseInstance, t: Array) -> tuple[Round, Outcome]:
         """The same arms and means as without this noise."""
         inner = self.environment
         if isinstance(inner, Timed):

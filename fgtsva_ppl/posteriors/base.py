@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpyro
 from jax import Array
 
-from fgtsva_ppl.posteriors.history import Anchor, History, Rows, Sums
+from fgtsva_ppl.posteriors.history import Anchor, History, ReplayBuffer, SufficientStatistics
 from fgtsva_ppl.posteriors.minibatch import (
     Batches,
     MinibatchGradient,
@@ -26,12 +26,12 @@ from fgtsva_ppl.posteriors.minibatch import (
 )
 from fgtsva_ppl.posteriors.variance import noisy_curvature, noisy_loss
 from fgtsva_ppl.rewards.finite import FiniteProgram
-from fgtsva_ppl.rewards.program import AnyReward, Latent, LinearFunction, Program, RewardFunction
+from fgtsva_ppl.rewards.program import AnyReward, FlatModel, LinearFunction, Program, RewardFunction
 from fgtsva_ppl.types import Round, Shape
-from samplers._argmax import first_largest
+from samplers._argmax import argmax
 from samplers.reference import tilted_gaussian
 from samplers.settings import InputError
-from samplers.target import Gaussian, Target, differentiated
+from samplers.target import Gaussian, Target, with_gradient
 
 MAXIMA = ("hard", "logsumexp", "softplus")
 # What is known of sigma_t. Under the last three it is never revealed, and a datum is kept with weight 1.
@@ -66,7 +66,7 @@ class Posterior(ABC):
         return sigma**2
 
     @property
-    def never_revealed(self) -> bool:
+    def sigma_unobserved(self) -> bool:
         """Whether sigma_t stays unknown: then the size of a residual is what a round has to show."""
         return self.sigma == ESTIMATED or self.models_variance
 
@@ -93,15 +93,15 @@ class Posterior(ABC):
         """By what the weight of every datum is multiplied as of now."""
         return 1.0
 
-    def data(self, history: History) -> Sums | Rows:
+    def data(self, history: History) -> SufficientStatistics | ReplayBuffer:
         """The data with their weights as of now."""
         return history.data.scaled(self.factor(history))
 
-    def renewed(self, model: Latent, history: History, start: Array) -> History:
+    def renewed(self, model: FlatModel, history: History, start: Array) -> History:
         """The same history with all that is known of its data made anew: the curvature, and the anchor by the mode."""
-        running = history.running
+        running = history.gradient_cache
         assert running is not None
-        assert isinstance(history.data, Rows)
+        assert isinstance(history.data, ReplayBuffer)
         data = history.data.padded_with(history.data.features[0])
         padded = history._replace(data=data)
         seen_any = history.rounds > 0  # else no row is a real one, and the reward may be undefined there
@@ -112,11 +112,13 @@ class Posterior(ABC):
             pull = loss_gradient(model, partial(self.loss, model, padded), data, start)
             anchor = Anchor(start, jnp.where(seen_any, pull, 0.0))
         curvature = jnp.where(seen_any, self.curvature(model, padded, data, start), 0.0)
-        return history._replace(running=dataclasses.replace(running, curvature=curvature, anchor=anchor))
+        return history._replace(
+            gradient_cache=dataclasses.replace(running, curvature=curvature, anchor=anchor)
+        )
 
-    def followed(self, model: Latent, history: History, position: Array) -> History:
+    def followed(self, model: FlatModel, history: History, position: Array) -> History:
         """The same history, the newest datum being taken into what is known of all."""
-        running, anchor = history.running, None
+        running, anchor = history.gradient_cache, None
         assert running is not None
         newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
         curvature = running.curvature + self.curvature(model, history, newest, position)
@@ -124,7 +126,9 @@ class Posterior(ABC):
             there, pull = running.anchor
             loss = partial(self.loss, model, history)
             anchor = Anchor(there, pull + loss_gradient(model, loss, newest, there))
-        return history._replace(running=dataclasses.replace(running, curvature=curvature, anchor=anchor))
+        return history._replace(
+            gradient_cache=dataclasses.replace(running, curvature=curvature, anchor=anchor)
+        )
 
     def reward(self, reward: AnyReward) -> AnyReward:
         """The reward, with a model of the variance where the posterior wants one."""
@@ -163,13 +167,19 @@ class Posterior(ABC):
         rounds = history.rounds if self.sums_past else 1
         return lam * rounds * self.peak(function(seen.actions))
 
-    def loss(self, model: Latent, history: History, data: Sums | Rows, function: RewardFunction) -> Array:
+    def loss(
+        self,
+        model: FlatModel,
+        history: History,
+        data: SufficientStatistics | ReplayBuffer,
+        function: RewardFunction,
+    ) -> Array:
         """What a function loses on the data."""
         if model.noisy:
             return noisy_loss(function, data, history.rounds, self.floor)
         return data.loss(function)
 
-    def program(self, model: Latent, history: History, seen: Round) -> Callable[[], None]:
+    def program(self, model: FlatModel, history: History, seen: Round) -> Callable[[], None]:
         """The posterior as a NumPyro program."""
 
         def posterior() -> None:
@@ -179,12 +189,12 @@ class Posterior(ABC):
 
         return posterior
 
-    def target(self, model: Latent, history: History, seen: Round) -> Target:
+    def target(self, model: FlatModel, history: History, seen: Round) -> Target:
         """The posterior as a log-density, with what is known of its shape."""
         kept, history = history, history.padded_with(seen.actions)
         logdensity = model.logdensity(self.program(model, history, seen))
         data = self.data(history)
-        if model.gaussian is None or not isinstance(data, Sums):
+        if model.gaussian is None or not isinstance(data, SufficientStatistics):
             batches = self._batches(model, kept, seen)
             return self._generic(model, history, seen, logdensity, batches)
         prior = jax.tree.map(jnp.asarray, model.gaussian)
@@ -200,29 +210,31 @@ class Posterior(ABC):
         arms = jnp.asarray(seen.actions)
 
         def gradient(position: Array) -> Array:
-            return shift - precision @ position + lam * arms[first_largest(arms @ position)]
+            return shift - precision @ position + lam * arms[argmax(arms @ position)]
 
         def law() -> tilted_gaussian.Tilted:
             return tilted_gaussian.tilted(gaussian, seen.actions, lam)
 
         return target._replace(
-            logdensity=differentiated(logdensity, gradient),
+            logdensity=with_gradient(logdensity, gradient),
             exact=lambda key: tilted_gaussian.draw(key, law()),
             exact_draws=lambda key, number: tilted_gaussian.draws(key, law(), number),
         )
 
-    def _batches(self, model: Latent, history: History, seen: Round) -> MinibatchGradient | None:
+    def _batches(self, model: FlatModel, history: History, seen: Round) -> MinibatchGradient | None:
         """Gradients from a few of the data, where they are kept: without a look at the others, empty rows included."""
-        if not isinstance(history.data, Rows):
+        if not isinstance(history.data, ReplayBuffer):
             return None
         bonus = partial(self.bonus, history=history, seen=seen)
         loss = partial(self.loss, model, history)
-        picked = Batches(history.data, history.rounds, self.factor(history), history.running, seen.actions[0])
+        picked = Batches(
+            history.data, history.rounds, self.factor(history), history.gradient_cache, seen.actions[0]
+        )
         return minibatch_gradient(model, picked, loss, bonus)
 
     def _generic(
         self,
-        model: Latent,
+        model: FlatModel,
         history: History,
         seen: Round,
         logdensity: Callable[[Array], Array],
@@ -242,17 +254,19 @@ class Posterior(ABC):
             prior=model.draw,
         )
 
-    def precision(self, model: Latent, history: History, position: Array) -> Array:
+    def precision(self, model: FlatModel, history: History, position: Array) -> Array:
         """The Gauss-Newton curvature of prior and loss; as it was kept up where no round goes through all data."""
-        if history.running is None:
+        if history.gradient_cache is None:
             return self._full_precision(model, history, position)
-        return jnp.asarray(model.prior_precision) + self.factor(history) * history.running.curvature
+        return jnp.asarray(model.prior_precision) + self.factor(history) * history.gradient_cache.curvature
 
-    def _full_precision(self, model: Latent, history: History, position: Array) -> Array:
+    def _full_precision(self, model: FlatModel, history: History, position: Array) -> Array:
         loss = self.curvature(model, history, self.data(history), position)
         return jnp.asarray(model.prior_precision) + loss
 
-    def curvature(self, model: Latent, history: History, data: Sums | Rows, position: Array) -> Array:
+    def curvature(
+        self, model: FlatModel, history: History, data: SufficientStatistics | ReplayBuffer, position: Array
+    ) -> Array:
         """The Gauss-Newton curvature of the loss of some data."""
         if model.noisy:
             return noisy_curvature(model, data, history.rounds, position, self.floor)
@@ -276,9 +290,11 @@ class Posterior(ABC):
         return draw
 
 
-def gauss_newton(model: Latent, data: Sums | Rows, position: Array) -> Array:
+def gauss_newton(model: FlatModel, data: SufficientStatistics | ReplayBuffer, position: Array) -> Array:
     """2 sum eta grad f grad f', forward, so that it is linear in rows."""
-    features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
+    features = jnp.eye(data.moment.size) if isinstance(data, SufficientStatistics) else data.features
     jacobian: Array = jax.jacfwd(lambda x: model.function(x)(features))(position)
-    weighted = data.gram @ jacobian if isinstance(data, Sums) else data.weights[:, None] * jacobian
+    weighted = (
+        data.gram @ jacobian if isinstance(data, SufficientStatistics) else data.weights[:, None] * jacobian
+    )
     return 2 * jacobian.T @ weighted

@@ -10,11 +10,11 @@ from jax import Array
 from fgtsva_ppl.horizon import known
 from fgtsva_ppl.posteriors.base import BY_CONTEXT, ESTIMATED, MAXIMA, REVEALED, SIGMAS, Posterior
 from fgtsva_ppl.posteriors.history import History
-from fgtsva_ppl.rewards.noise_model import Modelled
+from fgtsva_ppl.rewards.noise_model import WithNoiseModel
 from fgtsva_ppl.rewards.program import AnyReward
 from fgtsva_ppl.types import Round
 from samplers.registry import Registry
-from samplers.settings import choice, number, settings
+from samplers.settings import choice, settings, traced_float
 
 
 def _maximum() -> str:
@@ -28,12 +28,12 @@ def _maximum() -> str:
 
 
 def _sharpness() -> float:
-    made: float = number(default=10.0, above=0, doc="sharpness s of the smoothed maxima; hard as s grows")
+    made: float = traced_float(default=10.0, gt=0, doc="sharpness s of the smoothed maxima; hard as s grows")
     return made
 
 
 def _cap() -> float | None:
-    made: float | None = number(default=None, doc="cap b on the maximum, min(b, max_a f); null: none")
+    made: float | None = traced_float(default=None, doc="cap b on the maximum, min(b, max_a f); null: none")
     return made
 
 
@@ -41,7 +41,7 @@ def _cap() -> float | None:
 class TS(Posterior):
     """Thompson sampling without optimism (eq:vanilla_TS)."""
 
-    eta: float = number(default=0.5, above=0, doc="weight of a datum; 1/(2 sigma^2) is Bayes")
+    eta: float = traced_float(default=0.5, gt=0, doc="weight of a datum; 1/(2 sigma^2) is Bayes")
     maximum: str = _maximum()
     sharpness: float = _sharpness()
     cap: float | None = _cap()
@@ -59,8 +59,8 @@ class TS(Posterior):
 class FGTSA(Posterior):
     """Feel-good Thompson sampling, type A: optimism for every past round (eq:posterior_FGTS_A; Zhang 2022)."""
 
-    eta: float = number(default=0.25, above=0, doc="weight of a datum; the theory wants at most 1/4")
-    lam: float | None = number(default=None, least=0, doc="optimism a round; null: sqrt(log T / T)")
+    eta: float = traced_float(default=0.25, gt=0, doc="weight of a datum; the theory wants at most 1/4")
+    lam: float | None = traced_float(default=None, ge=0, doc="optimism a round; null: sqrt(log T / T)")
     maximum: str = _maximum()
     sharpness: float = _sharpness()
     cap: float | None = _cap()
@@ -85,8 +85,8 @@ class FGTSA(Posterior):
 class FGTSB(Posterior):
     """Feel-good Thompson sampling, type B: optimism for the current round (eq:posterior_FGTS_B; Dann et al. 2021)."""
 
-    eta: float = number(default=0.25, above=0, doc="weight of a datum")
-    lam: float | None = number(default=None, least=0, doc="optimism; null: sqrt(T)")
+    eta: float = traced_float(default=0.25, gt=0, doc="weight of a datum")
+    lam: float | None = traced_float(default=None, ge=0, doc="optimism; null: sqrt(T)")
     maximum: str = _maximum()
     sharpness: float = _sharpness()
     cap: float | None = _cap()
@@ -109,8 +109,8 @@ class FGTSB(Posterior):
 class FGTSVA(Posterior):
     """Variance-aware feel-good Thompson sampling (eq:posterior with eq:parameters)."""
 
-    c: float = number(default=0.003, least=0, doc="scale of the feel-good term")
-    alpha: float | None = number(default=None, above=0, doc="floor on sigma_t; null: 1/sqrt(T)")
+    c: float = traced_float(default=0.003, ge=0, doc="scale of the feel-good term")
+    alpha: float | None = traced_float(default=None, gt=0, doc="floor on sigma_t; null: 1/sqrt(T)")
     maximum: str = _maximum()
     sharpness: float = _sharpness()
     cap: float | None = _cap()
@@ -120,8 +120,8 @@ class FGTSVA(Posterior):
         doc="sigma_t is revealed before the action (the paper), only afterwards, or never: then it is estimated from "
         "residuals, modelled as one unknown number, or modelled by_context, either sampled with the rest",
     )
-    guess: float = number(
-        default=1.0, above=0, doc="sigma before anything is known, where it is not revealed beforehand"
+    guess: float = traced_float(
+        default=1.0, gt=0, doc="sigma before anything is known, where it is not revealed beforehand"
     )
 
     def for_horizon(self, rounds: int) -> "FGTSVA":
@@ -132,7 +132,7 @@ class FGTSVA(Posterior):
     @property
     def needs_sigma(self) -> bool:
         """Unless it is never revealed."""
-        return not self.never_revealed
+        return not self.sigma_unobserved
 
     @property
     def floor(self) -> Array | float:
@@ -145,7 +145,7 @@ class FGTSVA(Posterior):
 
     def weight(self, sigma: Array) -> Array:
         """eta_t = 1 / sbar_t^2 (eq:parameters); where sigma_t is never revealed, weights come later."""
-        return jnp.ones_like(sigma) if self.never_revealed else 1 / self.variance(sigma)
+        return jnp.ones_like(sigma) if self.sigma_unobserved else 1 / self.variance(sigma)
 
     def optimism(self, variance: Array, sigma: Array) -> Array:
         """lambda_t = c sqrt(Lambda_t) / sbar_t^2, the current round in Lambda_t (eq:parameters)."""
@@ -167,7 +167,7 @@ class FGTSVA(Posterior):
 
     def reward(self, reward: AnyReward) -> AnyReward:
         """With sites for the noise, where it is modelled."""
-        return Modelled(reward, self.sigma == BY_CONTEXT) if self.models_variance else reward
+        return WithNoiseModel(reward, self.sigma == BY_CONTEXT) if self.models_variance else reward
 
 
 POSTERIORS: Registry[Posterior] = Registry("posterior", "fgtsva.posteriors")

@@ -7,27 +7,27 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.posteriors.history import Rows, Running
-from fgtsva_ppl.rewards.program import Latent, RewardFunction
+from fgtsva_ppl.posteriors.history import GradientCache, ReplayBuffer
+from fgtsva_ppl.rewards.program import FlatModel, RewardFunction
 
 NEWTON_STEPS = 10  # towards the mode, whenever the anchor is moved
 
-type Loss = Callable[[Rows, RewardFunction], Array]
+type Loss = Callable[[ReplayBuffer, RewardFunction], Array]
 type MinibatchGradient = Callable[[Array, Array, int], Array]  # key, position, number of data
 
 
 class Batches(NamedTuple):
     """The data, to be picked from."""
 
-    rows: Rows
+    rows: ReplayBuffer
     filled: Array  # so many rows
     factor: Array | float  # by which every weight is multiplied as of now
-    running: Running | None
+    gradient_cache: GradientCache | None
     padding: Array  # real features, for a batch that is larger than the data
 
 
 def minibatch_gradient(
-    model: Latent, batches: Batches, loss: Loss, bonus: Callable[[RewardFunction], Array]
+    model: FlatModel, batches: Batches, loss: Loss, bonus: Callable[[RewardFunction], Array]
 ) -> MinibatchGradient:
     """(key, position, m) -> gradient of the log-posterior, its loss estimated from m of the filled rows.
 
@@ -60,13 +60,13 @@ def minibatch_gradient(
     return gradient
 
 
-def loss_gradient(model: Latent, loss: Loss, rows: Rows, position: Array) -> Array:
+def loss_gradient(model: FlatModel, loss: Loss, rows: ReplayBuffer, position: Array) -> Array:
     """Of the loss of some rows."""
     return jax.grad(lambda x: loss(rows, model.function(x)))(position)
 
 
 def mode(
-    model: Latent,
+    model: FlatModel,
     loss: Callable[[RewardFunction], Array],
     precision: Callable[[Array], Array],
     start: Array,

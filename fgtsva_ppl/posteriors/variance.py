@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from fgtsva_ppl.posteriors.history import Rows, Sums
-from fgtsva_ppl.rewards.program import Latent, NoisyFunction, RewardFunction
+from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics
+from fgtsva_ppl.rewards.program import FlatModel, NoisyFunction, RewardFunction
 
 
 def log_variance(function: RewardFunction, features: Array, floor: Array | float) -> Array:
@@ -19,10 +19,12 @@ def log_variance(function: RewardFunction, features: Array, floor: Array | float
     return jnp.logaddexp(2 * function.log_sigma(features), 2 * jnp.log(floor))
 
 
-def noisy_loss(function: RewardFunction, data: Sums | Rows, rounds: Array, floor: Array | float) -> Array:
+def noisy_loss(
+    function: RewardFunction, data: SufficientStatistics | ReplayBuffer, rounds: Array, floor: Array | float
+) -> Array:
     """The loss of all data."""
     assert isinstance(function, NoisyFunction)
-    if isinstance(data, Sums):
+    if isinstance(data, SufficientStatistics):
         (logarithm,) = log_variance(function, jnp.zeros((1, data.moment.size)), floor)
         return (jnp.exp(-logarithm) * data.loss(function.mean) + rounds * logarithm) / 2
     logarithms = log_variance(function, data.features, floor)
@@ -31,14 +33,18 @@ def noisy_loss(function: RewardFunction, data: Sums | Rows, rounds: Array, floor
 
 
 def noisy_curvature(
-    model: Latent, data: Sums | Rows, rounds: Array, position: Array, floor: Array | float
+    model: FlatModel,
+    data: SufficientStatistics | ReplayBuffer,
+    rounds: Array,
+    position: Array,
+    floor: Array | float,
 ) -> Array:
     """sum grad f grad f' / s^2 + 2 (1 + e^2/s^2) grad log s grad log s', e a residual.
 
     Of the last factor 1 is the Fisher information, and e^2/s^2 is there for a position that a new datum has left far
     out: the curvature is that much larger there, and a step in its ignorance would be rejected for ever.
     """
-    features = jnp.eye(data.moment.size) if isinstance(data, Sums) else data.features
+    features = jnp.eye(data.moment.size) if isinstance(data, SufficientStatistics) else data.features
 
     def values(x: Array) -> tuple[Array, Array]:
         function = model.function(x)
@@ -46,7 +52,7 @@ def noisy_curvature(
 
     (means, logs), (predicted, log_s) = jax.jacfwd(values)(position), values(position)
     precisions = jnp.exp(-2 * log_s)
-    if isinstance(data, Sums):
+    if isinstance(data, SufficientStatistics):
         function = model.function(position)
         assert isinstance(function, NoisyFunction)
         fit = precisions[0] * means.T @ data.gram @ means

@@ -6,18 +6,18 @@ from fgtsva_ppl.rewards.hierarchical import Hierarchical
 from fgtsva_ppl.rewards.linear import Linear
 from fgtsva_ppl.rewards.logistic import Logistic
 from fgtsva_ppl.rewards.mlp import MLP
-from fgtsva_ppl.rewards.noise_model import Modelled
+from fgtsva_ppl.rewards.noise_model import WithNoiseModel
 from fgtsva_ppl.rewards.program import (
     AnyReward,
     Embedded,
     Embedding,
-    Latent,
+    FlatModel,
     LinearFunction,
     NoisyFunction,
     Program,
     Reward,
     RewardFunction,
-    latent,
+    flat_model,
     reward_class,
 )
 from samplers.registry import Registry
@@ -39,16 +39,16 @@ __all__ = [
     "Embedding",
     "Finite",
     "FiniteProgram",
+    "FlatModel",
     "Hierarchical",
-    "Latent",
     "Linear",
     "LinearFunction",
     "Logistic",
-    "Modelled",
     "NoisyFunction",
     "Program",
     "Reward",
     "RewardFunction",
-    "latent",
+    "WithNoiseModel",
+    "flat_model",
     "reward_class",
 ]

@@ -15,7 +15,7 @@ from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
 from fgtsva_ppl.rewards.program import LinearFunction, Program
-from samplers.settings import integer, settings
+from samplers.settings import settings, static_int
 
 EDGE = 1e-9  # how near a position may come to the border of its cell, lest rounding carry it over
 
@@ -51,8 +51,8 @@ class FiniteProgram:
 class Finite:
     """Functions of the arm, drawn once and for all from a seed; environment `finite` has one of them as its truth."""
 
-    members: int = integer(default=8, least=2, doc="number of functions |F|")
-    table_seed: int = integer(
+    members: int = static_int(default=8, ge=2, doc="number of functions |F|")
+    table_seed: int = static_int(
         default=0, doc="which table of mean rewards; the environment's must be the same"
     )
 

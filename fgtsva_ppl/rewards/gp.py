@@ -10,17 +10,17 @@ import numpyro.distributions as dist
 from jax import Array
 
 from fgtsva_ppl.rewards.program import Embedded, LinearFunction
-from samplers.settings import integer, number, settings
+from samplers.settings import settings, static_int, traced_float
 
 
 @settings
 class GP:
     """f ~ GP(0, amplitude^2 exp(-|x - y|^2 / (2 lengthscale^2))), by so many random features."""
 
-    features: int = integer(default=100, least=1, doc="random Fourier features")
-    lengthscale: float = number(default=1.0, above=0, doc="distance over which rewards are alike")
-    amplitude: float = number(default=1.0, above=0, doc="standard deviation of a reward under the prior")
-    feature_seed: int = integer(default=0, doc="which random features")
+    features: int = static_int(default=100, ge=1, doc="random Fourier features")
+    lengthscale: float = traced_float(default=1.0, gt=0, doc="distance over which rewards are alike")
+    amplitude: float = traced_float(default=1.0, gt=0, doc="standard deviation of a reward under the prior")
+    feature_seed: int = static_int(default=0, doc="which random features")
 
     def embedded(self, arms: int, dim: int) -> Embedded:
         """sqrt(2/m) cos(<omega_i, phi> + u_i), with frequencies from the kernel's spectrum."""

@@ -6,18 +6,18 @@ import numpyro.distributions as dist
 from jax import Array
 
 from fgtsva_ppl.rewards.program import Embedded, LinearFunction
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 
 @settings
 class Hierarchical:
     """f(x, a) = <theta, phi(x, a)> + bias_a with bias_a ~ N(bias_mean, bias_scale^2)."""
 
-    prior_scale: float | None = number(
-        default=None, above=0, doc="standard deviation of a coefficient; null: 1/sqrt(d)"
+    prior_scale: float | None = traced_float(
+        default=None, gt=0, doc="standard deviation of a coefficient; null: 1/sqrt(d)"
     )
-    bias_scale: float = number(
-        default=1.0, above=0, doc="scale of the half-normal prior of the biases' scale"
+    bias_scale: float = traced_float(
+        default=1.0, gt=0, doc="scale of the half-normal prior of the biases' scale"
     )
 
     def embedded(self, arms: int, dim: int) -> Embedded:

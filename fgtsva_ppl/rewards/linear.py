@@ -4,15 +4,15 @@ import numpyro
 import numpyro.distributions as dist
 
 from fgtsva_ppl.rewards.program import LinearFunction, Program
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 
 @settings
 class Linear:
     """Independent normal coefficients."""
 
-    prior_scale: float | None = number(
-        default=None, above=0, doc="standard deviation of a coefficient; null: 1/sqrt(d)"
+    prior_scale: float | None = traced_float(
+        default=None, gt=0, doc="standard deviation of a coefficient; null: 1/sqrt(d)"
     )
 
     def program(self, dim: int) -> Program:

@@ -5,14 +5,14 @@ import numpyro
 import numpyro.distributions as dist
 
 from fgtsva_ppl.rewards.program import Program, RewardFunction
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 
 @settings
 class Logistic:
     """A logistic function of the features, with independent normal coefficients."""
 
-    prior_scale: float = number(default=1.0, above=0, doc="standard deviation of a coefficient")
+    prior_scale: float = traced_float(default=1.0, gt=0, doc="standard deviation of a coefficient")
 
     def program(self, dim: int) -> Program:
         """theta ~ N(0, prior_scale^2 I)."""

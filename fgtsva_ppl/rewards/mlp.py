@@ -10,7 +10,7 @@ import numpyro.distributions as dist
 from jax import Array
 
 from fgtsva_ppl.rewards.program import Program, RewardFunction
-from samplers.settings import choice, integer, number, settings
+from samplers.settings import choice, settings, static_int, traced_float
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "tanh": jnp.tanh,
@@ -23,10 +23,10 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 class MLP:
     """A network of `depth` hidden layers; a weight has variance prior_scale^2 over the number of its layer's inputs."""
 
-    width: int = integer(default=16, least=1, doc="units of a hidden layer")
-    depth: int = integer(default=1, least=1, doc="hidden layers")
+    width: int = static_int(default=16, ge=1, doc="units of a hidden layer")
+    depth: int = static_int(default=1, ge=1, doc="hidden layers")
     activation: str = choice(default="tanh", options=ACTIVATIONS, doc="what a hidden unit does to its input")
-    prior_scale: float = number(default=1.0, above=0, doc="scale of all weights and biases")
+    prior_scale: float = traced_float(default=1.0, gt=0, doc="scale of all weights and biases")
 
     def program(self, dim: int) -> Program:
         """Sites weights_0, bias_0, weights_1, ...; the last layer has one output and no activation."""

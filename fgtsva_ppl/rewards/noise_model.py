@@ -21,7 +21,7 @@ SPREAD = 1.5  # standard deviation of the logarithm of the noise's scale under i
 
 
 @dataclass(frozen=True)
-class Modelled:
+class WithNoiseModel:
     """The reward, and log sigma: one for all rounds, or linear in the round's context as well."""
 
     reward: AnyReward

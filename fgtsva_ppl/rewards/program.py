@@ -26,7 +26,7 @@ DRAWS = 256  # from a prior, which tell what it is like
 HUGE = 1e100  # no slope of a quadratic gets there
 
 
-class ImpossibleError(InputError):
+class ZeroDensityError(InputError):
     """A program that has no density where it says that its parameters are: its own fault, not that of a setting."""
 
 
@@ -101,7 +101,7 @@ class GaussianPrior(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Latent:
+class FlatModel:
     """A program's parameters as one flat unconstrained vector."""
 
     program: Program
@@ -148,25 +148,25 @@ class Latent:
         return lambda position: -potential_energy(program, (), {}, self.unravel(position))
 
 
-def latent(reward: AnyReward, dim: int, arms: int = 1) -> Latent:
+def flat_model(reward: AnyReward, dim: int, arms: int = 1) -> FlatModel:
     """What there is to know of a reward's program; how many arms there are matters to few of them."""
-    return _latent(reward, dim, arms if isinstance(reward, Embedding) else 1)
+    return _flat_model(reward, dim, arms if isinstance(reward, Embedding) else 1)
 
 
 @lru_cache(maxsize=256)
-def _latent(reward: AnyReward, dim: int, arms: int) -> Latent:
+def _flat_model(reward: AnyReward, dim: int, arms: int) -> FlatModel:
     """Looks at a reward program once, outside of any transformation: those belong to the thread they are made in."""
     with ThreadPoolExecutor(1) as elsewhere:
         return elsewhere.submit(_looked_at, reward, dim, arms).result()
 
 
-def _looked_at(reward: AnyReward, dim: int, arms: int) -> Latent:
+def _looked_at(reward: AnyReward, dim: int, arms: int) -> FlatModel:
     name = reward_name(reward)
     bare = _abstract(name, embedded(reward, dim, arms))
     look = _look(bare)
     broken = np.sum(~np.isfinite(look.densities))
     if broken:
-        raise ImpossibleError(
+        raise ZeroDensityError(
             f"reward {name}: its log-density is not finite at {broken} of {DRAWS} draws from its own prior"
         )
     prior = _gaussian(look)
@@ -219,7 +219,7 @@ def reward_class(given: Any) -> type[Any]:
     return settings(Own)
 
 
-def _abstract(name: str, made: Embedded) -> Latent:
+def _abstract(name: str, made: Embedded) -> FlatModel:
     """The program's parameters, from shapes alone; says what is wrong with it."""
     seen: dict[str, Any] = {}
     rows = (
@@ -252,7 +252,7 @@ def _abstract(name: str, made: Embedded) -> Latent:
                 f"{what} {name} must give one number for each row of features: for shape {features.shape} it gives "
                 f"shape {value.shape}, not {(rows,)}"
             )
-    return Latent(
+    return FlatModel(
         made.program,
         flat.size,
         seen["linear"],
@@ -266,18 +266,18 @@ def _abstract(name: str, made: Embedded) -> Latent:
     )
 
 
-def check_values(reward: AnyReward, model: Latent, features: Array) -> None:
-    """Raises ImpossibleError where a reward is not a finite number for real features, under draws from its prior."""
+def check_values(reward: AnyReward, model: FlatModel, features: Array) -> None:
+    """Raises ZeroDensityError where a reward is not a finite number for real features, under draws from its prior."""
     broken = int(np.sum(~np.asarray(_all_finite(model, jnp.asarray(features)))))
     if broken:
-        raise ImpossibleError(
+        raise ZeroDensityError(
             f"reward {reward_name(reward)} is not a finite number for the arms of the first round at {broken} of "
             f"{DRAWS} draws from its own prior"
         )
 
 
 @partial(jax.jit, static_argnames="model")
-def _all_finite(model: Latent, features: Array) -> Array:
+def _all_finite(model: FlatModel, features: Array) -> Array:
     def finite(key: Array) -> Array:
         parts = _parts(model.function(model.draw(key)))
         return jnp.all(jnp.isfinite(jnp.stack([part(features) for part in parts])))
@@ -334,7 +334,7 @@ class Look(NamedTuple):
     coefficients: np.ndarray | None  # of the linear functions that the draws stand for
 
 
-def _look(model: Latent) -> Look:
+def _look(model: FlatModel) -> Look:
     """One compiled program for all of it."""
 
     @jax.jit

@@ -21,9 +21,9 @@ from jax.sharding import Mesh, PartitionSpec
 from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
 from fgtsva_ppl.timing import Seconds, Stopwatch
 from fgtsva_ppl.types import (
+    ActionInfo,
     Agent,
     Answerable,
-    Effort,
     Environment,
     Knowing,
     Outcome,
@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
     regret: Array
     action: Array
-    effort: Effort
+    effort: ActionInfo
 
 
 class Carry(NamedTuple):
@@ -62,7 +62,7 @@ class Snapshot(NamedTuple):
     states: Any  # leading axis: run
 
 
-class Halfway(NamedTuple):
+class CheckpointState(NamedTuple):
     """A simulation after some of its rounds, in plain arrays: all that the rest depends on."""
 
     rounds: int
@@ -75,11 +75,11 @@ class Halfway(NamedTuple):
 class Checkpoint(Protocol):
     """Where a simulation that may be interrupted leaves what it has."""
 
-    def load(self) -> Halfway | None:
+    def load(self) -> CheckpointState | None:
         """What an earlier one left, if anything."""
         ...
 
-    def save(self, reached: Callable[[], Halfway]) -> None:
+    def save(self, reached: Callable[[], CheckpointState]) -> None:
         """Is told after every piece that there is something to keep, and need not keep it."""
         ...
 
@@ -94,11 +94,11 @@ class Simulation:
 
     regret: np.ndarray  # of each round, not summed over those before
     action: np.ndarray
-    acceptance: np.ndarray
-    diverged: np.ndarray
-    gradients: np.ndarray
-    restored: np.ndarray
-    impossible: np.ndarray  # (runs,), whether an agent ended where its posterior has no density
+    acceptance_rate: np.ndarray
+    num_divergent: np.ndarray
+    num_gradients: np.ndarray
+    num_resets: np.ndarray
+    outside_support: np.ndarray  # (runs,), whether an agent ended where its posterior has no density
     seconds: Seconds
     snapshots: tuple[Snapshot, ...] = ()
 
@@ -135,8 +135,8 @@ def simulate(
         raise InputError(f"every={every} must be at least 1, and rounds={rounds} a multiple of it")
     agent = agent.for_horizon(rounds)
     mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
-    lanes = 1 if agent.scalar else LANES
-    lead = first_run % lanes  # runs that fill the places before the first one's
+    lanes = 1 if agent.sequential else LANES
+    lead = first_run % lanes  # runs that fill the tuned_algorithms before the first one's
     asked = slice(lead, lead + runs)
     keys = run_keys(seed, first_run - lead + np.arange(_padded(lead + runs, lanes * mesh.size)))
     length = _piece(rounds, every)
@@ -161,7 +161,7 @@ def simulate(
         carry = grow(agent, carry, capacity=_capacity(begin + length), lanes=lanes, mesh=mesh)
         inside = wanted[begin // length]
         slots = jnp.asarray([probe - 1 for probe in inside] + [-1] * (room - len(inside)), int)
-        carry, record, kept, impossible = play(
+        carry, record, kept, outside_support = play(
             environment,
             agent,
             keys,
@@ -188,11 +188,11 @@ def simulate(
     return Simulation(
         whole.regret,
         whole.action,
-        effort.acceptance,
-        effort.diverged,
-        effort.gradients,
-        effort.restored,
-        _gathered(impossible)[asked],
+        effort.acceptance_rate,
+        effort.num_divergent,
+        effort.num_gradients,
+        effort.num_resets,
+        _gathered(outside_support)[asked],
         clock.times(),
         tuple(snapshots),
     )
@@ -207,9 +207,11 @@ class _Reached(NamedTuple):
     snapshots: list[Snapshot]
     clock: Stopwatch
 
-    def halfway(self) -> Halfway:
+    def halfway(self) -> CheckpointState:
         carry = list(map(_gathered, jax.tree.leaves(self.carry)))
-        return Halfway(self.rounds, carry, _joined(self.pieces), tuple(self.snapshots), self.clock.times())
+        return CheckpointState(
+            self.rounds, carry, _joined(self.pieces), tuple(self.snapshots), self.clock.times()
+        )
 
 
 def _gathered(array: Array) -> np.ndarray:
@@ -288,19 +290,19 @@ def _play(
             return (carry, kept), record
 
         room = jax.tree.map(lambda x: jnp.zeros((probes.size, *x.shape), x.dtype), carry.agent)
-        steps = step if every == 1 else _told_together(step, every)
+        steps = step if every == 1 else _aggregate_rounds(step, every)
         (carry, kept), record = jax.lax.scan(steps, (carry, room), begin + jnp.arange(0, length, every))
         return carry, record, kept, _impossible(environment, agent, key, carry, begin + length - 1)
 
     return for_each_run(one, keys, carry, lanes=lanes, mesh=mesh)
 
 
-def _told_together(step: Callable[..., Any], every: int) -> Callable[..., Any]:
+def _aggregate_rounds(step: Callable[..., Any], every: int) -> Callable[..., Any]:
     """The same, so many rounds at a time."""
 
     def several(state: Any, t: Array) -> tuple[Any, Record]:
         state, (regret, action, effort) = jax.lax.scan(step, state, t + jnp.arange(every))
-        total = Effort(effort.acceptance.mean(), *(jnp.sum(count) for count in effort[1:]))
+        total = ActionInfo(effort.acceptance_rate.mean(), *(jnp.sum(count) for count in effort[1:]))
         return state, Record(jnp.sum(regret), action[-1], total)
 
     return several
@@ -345,7 +347,7 @@ def _impossible(environment: Environment, agent: Agent, key: Array, carry: Carry
     if not isinstance(agent, Answerable):
         return jnp.asarray(False)
     seen, _ = reveal(environment, key, carry.instance, t)
-    return agent.impossible(carry.agent, seen)
+    return agent.outside_support(carry.agent, seen)
 
 
 def state_structure(environment: Environment, agent: Agent) -> Any:

@@ -45,29 +45,29 @@ def step_rule(default: str = "curvature") -> str:
     return made
 
 
-class Frame(NamedTuple):
-    """A target seen in other coordinates: `outward` maps them linearly to the target's own, `inward` back."""
+class Preconditioned(NamedTuple):
+    """A target seen in other coordinates: `to_target` maps them linearly to the target's own, `from_target` back."""
 
     logdensity: Callable[[Array], Array]
     curvature: (
         Array | float
     )  # what a step of 1 is measured by; the largest eigenvalue of the precision in here
     dim: int
-    inward: Callable[[Array], Array]
-    outward: Callable[[Array], Array]
+    from_target: Callable[[Array], Array]
+    to_target: Callable[[Array], Array]
     target: Target
     spent: int = 0  # gradients that finding the curvature took
 
-    def stretched(self, length: Array | float) -> "Frame":
+    def stretched(self, length: Array | float) -> "Preconditioned":
         """The same coordinates with every step `length` times as long."""
         return self._replace(curvature=self.curvature / length**2)
 
-    def through(self, factor: Array) -> "Frame":
+    def through(self, factor: Array) -> "Preconditioned":
         """Coordinates y with z = factor @ y, factor lower triangular; the unit of the step stays."""
         return self._replace(
             logdensity=lambda y: self.logdensity(factor @ y),
-            inward=lambda x: jax.scipy.linalg.solve_triangular(factor, self.inward(x), lower=True),
-            outward=lambda y: self.outward(factor @ y),
+            from_target=lambda x: jax.scipy.linalg.solve_triangular(factor, self.from_target(x), lower=True),
+            to_target=lambda y: self.to_target(factor @ y),
         )
 
     def gradient(self, minibatch: int = 0) -> Callable[[Array, Array | None], Array]:
@@ -84,17 +84,17 @@ class Frame(NamedTuple):
 
         def gradient(z: Array, key: Array | None) -> Array:
             assert key is not None
-            position, pull = jax.vjp(self.outward, z)
+            position, pull = jax.vjp(self.to_target, z)
             return pull(estimate(key, position, minibatch))[0]
 
         return gradient
 
 
-def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -> Frame:
+def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -> Preconditioned:
     """The frame of the given kind, with the precision taken at a position."""
     dim = position.shape[-1]
     if kind == "none":
-        bare = Frame(target.logdensity, 1.0, dim, lambda x: x, lambda z: z, target)
+        bare = Preconditioned(target.logdensity, 1.0, dim, lambda x: x, lambda z: z, target)
         if rule == "constant":
             return bare
         if target.precision is None or rule == "power":
@@ -108,7 +108,7 @@ def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -
     precision = target.precision(position)
     if kind == "diagonal":
         root = jnp.sqrt(jnp.diagonal(precision))
-        scaled = Frame(
+        scaled = Preconditioned(
             lambda z: target.logdensity(z / root), 1.0, dim, lambda x: x * root, lambda z: z / root, target
         )
         if rule == "curvature":
@@ -116,7 +116,7 @@ def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -
     else:
         factor = jnp.linalg.cholesky(precision)
         unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
-        scaled = Frame(
+        scaled = Preconditioned(
             lambda z: target.logdensity(unwhiten @ z),
             1.0,
             dim,
@@ -124,10 +124,10 @@ def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -
             lambda z: unwhiten @ z,
             target,
         )
-    return _powered(scaled, scaled.inward(position)) if rule == "power" else scaled
+    return _powered(scaled, scaled.from_target(position)) if rule == "power" else scaled
 
 
-def _powered(bare: Frame, position: Array) -> Frame:
+def _powered(bare: Preconditioned, position: Array) -> Preconditioned:
     """The frame with its curvature found by power iterations on Hessian-vector products.
 
     The start is one fixed random direction: any special one could be orthogonal to the top of a symmetric target.

@@ -13,8 +13,8 @@ from blackjax.adaptation.mass_matrix import welford_algorithm
 from blackjax.optimizers.dual_averaging import dual_averaging
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame
-from samplers.settings import integer, number, switch
+from samplers.adaptation.preconditioning import Preconditioned
+from samplers.settings import flag, static_int, traced_float
 
 MEMORY = 100  # targets after which the averaging forgets, so that a target that keeps changing is followed
 SHRINKAGE = 5  # Stan's: a learnt covariance counts as that many draws less
@@ -25,21 +25,21 @@ _moments, _moments_add, _moments_end = welford_algorithm(is_diagonal_matrix=Fals
 
 def adapting() -> bool:
     """The settings field of every Metropolis-adjusted sampler that can follow its acceptance."""
-    made: bool = switch(default=False, doc="tune the step to target_acceptance, from round to round")
+    made: bool = flag(default=False, doc="tune the step to target_acceptance, from round to round")
     return made
 
 
 def acceptance(default: float) -> float:
     """The settings field that says which acceptance is aimed at."""
-    made: float = number(
-        default=default, above=0, most=0.999, doc="acceptance that adapt and warmup tune the step to"
+    made: float = traced_float(
+        default=default, gt=0, le=0.999, doc="acceptance that adapt and warmup tune the step to"
     )
     return made
 
 
 def warming() -> int:
     """The settings field for the length of a full warm-up."""
-    made: int = integer(
+    made: int = static_int(
         default=0,
         doc="transitions of a full warm-up on chosen rounds, half of them for the step, half for the metric; 0: never",
     )
@@ -48,7 +48,7 @@ def warming() -> int:
 
 def warming_every() -> int:
     """The settings field for the rounds that get a full warm-up."""
-    made: int = integer(default=0, doc="rounds from one warm-up to the next; 0: rounds 1, 2, 4, 8, ...")
+    made: int = static_int(default=0, doc="rounds from one warm-up to the next; 0: rounds 1, 2, 4, 8, ...")
     return made
 
 
@@ -59,7 +59,7 @@ class Tuning(NamedTuple):
     averaging: Any  # BlackJAX's DualAveragingState of the log-length
     factor: Array  # lower triangular: the coordinates that the last warm-up chose within its frame
 
-    def applied(self, where: Frame) -> Frame:
+    def applied(self, where: Preconditioned) -> Preconditioned:
         """The frame as tuned."""
         return where.through(self.factor).stretched(jnp.exp(self.averaging.log_x))
 
@@ -94,8 +94,8 @@ def due(targets: Array, every: int) -> Array:
 
 def warmed(
     key: Array,
-    kernel: Callable[[Frame], Any],
-    where: Frame,
+    kernel: Callable[[Preconditioned], Any],
+    where: Preconditioned,
     position: Array,
     tuning: Tuning,
     length: Array,
@@ -107,20 +107,22 @@ def warmed(
     """
     half = (length + 1) // 2
 
-    def learn(key: Array, frame: Frame, start: Array, averaging: Any) -> tuple[Array, Any, Any, Array]:
+    def learn(
+        key: Array, frame: Preconditioned, start: Array, averaging: Any
+    ) -> tuple[Array, Any, Any, Array]:
         initial, further = jax.random.split(key)
 
         def transition(index: Array, carry: Any) -> Any:
             state, averaging, moments, spent = carry
             bound = kernel(frame.stretched(jnp.exp(averaging.log_x)))
             state, info = bound.step(jax.random.fold_in(further, index), state)
-            averaging = _followed(averaging, jnp.asarray(info.acceptance), aim)
+            averaging = _followed(averaging, jnp.asarray(info.acceptance_rate), aim)
             moments = jax.tree.map(
                 lambda new, old: jnp.where(2 * index >= half, new, old),  # the first half is on its way
                 _moments_add(moments, bound.position(state)),
                 moments,
             )
-            return state, averaging, moments, spent + jnp.asarray(info.gradients)
+            return state, averaging, moments, spent + jnp.asarray(info.num_gradients)
 
         bound = kernel(frame)
         moments = jax.tree.map(jnp.asarray, _moments(frame.dim))
@@ -131,18 +133,18 @@ def warmed(
     active = half > 0
     first, second = jax.random.split(key)
     plain = tuning.applied(where)
-    end, averaging, moments, spent = learn(first, plain, plain.inward(position), _averaging(0.0))
+    end, averaging, moments, spent = learn(first, plain, plain.from_target(position), _averaging(0.0))
     covariance, count, _ = _moments_end(moments)
     share = count / (count + SHRINKAGE)
     covariance = share * jnp.where(count > 1, covariance, 0.0) + (1 - share) * jnp.eye(where.dim)
     metric = jnp.where(active, jnp.linalg.cholesky(covariance), jnp.eye(where.dim))
     learnt = plain.through(metric)
-    middle = plain.outward(end)
+    middle = plain.to_target(end)
     # In coordinates of unit variance a step of about 1 is right, whatever the curvature was before.
     unit = jnp.log(learnt.curvature) / 2
-    end, averaging, _, more = learn(second, learnt, learnt.inward(middle), _averaging(unit))
+    end, averaging, _, more = learn(second, learnt, learnt.from_target(middle), _averaging(unit))
     total = tuning.averaging.log_x + averaging.log_x_avg
     fresh = tuning._replace(averaging=_averaging(total), factor=tuning.factor @ metric)
     kept = jax.tree.map(lambda new, old: jnp.where(active, new, old), fresh, tuning)
     # Without a warm-up the position must come back as it went in, not through two changes of coordinates.
-    return jnp.where(active, learnt.outward(end), position), kept, spent + more
+    return jnp.where(active, learnt.to_target(end), position), kept, spent + more

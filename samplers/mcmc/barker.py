@@ -5,12 +5,12 @@ from typing import ClassVar
 import blackjax
 import jax.numpy as jnp
 
-from samplers.adaptation.preconditioning import Frame, step_rule, whitening
+from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
 from samplers.adaptation.step_size import acceptance, adapting
-from samplers.base import ASYMPTOTIC, Card, Kernel
-from samplers.from_blackjax import adapted
+from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
+from samplers.from_blackjax import as_kernel
 from samplers.markov import MarkovSampler
-from samplers.settings import count, number, settings
+from samplers.settings import settings, traced_float, traced_int
 
 
 @settings
@@ -18,16 +18,18 @@ class Barker(MarkovSampler):
     """BlackJAX's Barker proposal (Livingstone & Zanella 2022); the step falls as dim^(-1/6)."""
 
     fetched: ClassVar[bool] = True  # its steps are never longer than a few deviations
-    card: ClassVar[Card] = Card("Metropolis-adjusted", ASYMPTOTIC, "steps + 2", "precision, to whiten")
+    info: ClassVar[SamplerInfo] = SamplerInfo(
+        "Metropolis-adjusted", ASYMPTOTIC, "steps + 2", "precision, to whiten"
+    )
 
-    steps: int = count(default=20, least=1, doc="transitions a round")
-    step: float = number(default=1.4, above=0, doc="step size, times dim^(-1/6) / sqrt(largest curvature)")
+    steps: int = traced_int(default=20, ge=1, doc="transitions a round")
+    step: float = traced_float(default=1.4, gt=0, doc="step size, times dim^(-1/6) / sqrt(largest curvature)")
     whiten: str = whitening()
     rule: str = step_rule()
     adapt: bool = adapting()
     target_acceptance: float = acceptance(0.5)
 
-    def kernel(self, frame: Frame) -> Kernel:
+    def kernel(self, frame: Preconditioned) -> Kernel:
         """One proposal whose sign follows the gradient, one accept test."""
         size = self.step * frame.dim ** (-1 / 6) / jnp.sqrt(frame.curvature)
-        return adapted(blackjax.barker(frame.logdensity, size), gradients=1)
+        return as_kernel(blackjax.barker(frame.logdensity, size), num_gradients=1)

@@ -6,17 +6,17 @@ import blackjax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, step_rule, whitening
-from samplers.base import BIASED, Card, Kernel
-from samplers.from_blackjax import adapted
+from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
+from samplers.base import BIASED, Kernel, SamplerInfo
+from samplers.from_blackjax import as_kernel
 from samplers.markov import MarkovSampler
-from samplers.settings import InputError, count, number, settings
+from samplers.settings import InputError, settings, traced_float, traced_int
 
 
 class Microcanonical(MarkovSampler):
     """A unit velocity that the gradient turns; lengths are in units of sqrt(dim), the radius of the typical set."""
 
-    def unit(self, frame: Frame) -> Array:
+    def unit(self, frame: Preconditioned) -> Array:
         """sqrt(dim) standard deviations."""
         if frame.dim < 2:
             raise InputError(
@@ -30,21 +30,22 @@ class MCLMC(Microcanonical):
     """BlackJAX's MCLMC (Robnik et al. 2023) with McLachlan's integrator; biased by O(step^2)."""
 
     fetched: ClassVar[bool] = True  # at unit speed it would take many rounds
-    card: ClassVar[Card] = Card(
+    info: ClassVar[SamplerInfo] = SamplerInfo(
         "gradient, unadjusted", f"{BIASED}, O(step^2)", "2 x steps + 2", "dim >= 2; precision, to whiten"
     )
 
-    steps: int = count(default=20, least=1, doc="integration steps a round, two gradients each")
-    step: float = number(default=0.3, above=0, doc="step size, times sqrt(dim / largest curvature)")
-    length: float = number(
-        default=1.0, above=0, doc="length over which momentum decoheres, times sqrt(dim / largest curvature)"
+    steps: int = traced_int(default=20, ge=1, doc="integration steps a round, two gradients each")
+    step: float = traced_float(default=0.3, gt=0, doc="step size, times sqrt(dim / largest curvature)")
+    length: float = traced_float(
+        default=1.0, gt=0, doc="length over which momentum decoheres, times sqrt(dim / largest curvature)"
     )
     whiten: str = whitening()
     rule: str = step_rule()
 
-    def kernel(self, frame: Frame) -> Kernel:
+    def kernel(self, frame: Preconditioned) -> Kernel:
         """One step of the isokinetic dynamics with a partial refreshment."""
         unit = self.unit(frame)
-        return adapted(
-            blackjax.mclmc(frame.logdensity, L=self.length * unit, step_size=self.step * unit), gradients=2
+        return as_kernel(
+            blackjax.mclmc(frame.logdensity, L=self.length * unit, step_size=self.step * unit),
+            num_gradients=2,
         )

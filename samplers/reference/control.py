@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import Card, Draw, SamplerState
-from samplers.settings import InputError, number, settings
+from samplers.base import Draw, SamplerInfo, SamplerState
+from samplers.settings import InputError, settings, traced_float
 from samplers.target import Target
 
 
@@ -16,12 +16,14 @@ from samplers.target import Target
 class Control:
     """Exact draws made worse on purpose: spread about the Gaussian part's mean, mixed with the prior, or held back."""
 
-    card: ClassVar[Card] = Card("control", "biased (on purpose)", "0", "exact draws, Gaussian part, prior")
-    scalar: ClassVar[bool] = False
+    info: ClassVar[SamplerInfo] = SamplerInfo(
+        "control", "biased (on purpose)", "0", "exact draws, Gaussian part, prior"
+    )
+    sequential: ClassVar[bool] = False
 
-    spread: float = number(default=1.0, above=0, doc="factor on the distance of a draw from the mean")
-    contamination: float = number(default=0.0, least=0, most=1, doc="share of draws from the prior")
-    stuck: float = number(default=0.0, least=0, most=1, doc="probability that a draw repeats the one before")
+    spread: float = traced_float(default=1.0, gt=0, doc="factor on the distance of a draw from the mean")
+    contamination: float = traced_float(default=0.0, ge=0, le=1, doc="share of draws from the prior")
+    stuck: float = traced_float(default=0.0, ge=0, le=1, doc="probability that a draw repeats the one before")
 
     def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
         """Starts at a position."""

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.base import EXACT, Card, Draw, SamplerState
+from samplers.base import EXACT, Draw, SamplerInfo, SamplerState
 from samplers.settings import InputError, settings
 from samplers.target import Target
 
@@ -16,8 +16,8 @@ from samplers.target import Target
 class Exact:
     """Independent exact draws, for targets that offer them."""
 
-    scalar: ClassVar[bool] = False
-    card: ClassVar[Card] = Card("exact", EXACT, "0", "a target that can draw from itself")
+    sequential: ClassVar[bool] = False
+    info: ClassVar[SamplerInfo] = SamplerInfo("exact", EXACT, "0", "a target that can draw from itself")
 
     def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
         """Starts at a position, which no draw depends on."""

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers._argmax import first_largest
+from samplers._argmax import argmax
 from samplers.target import Gaussian
 
 BLOCK = 32  # proposals drawn at a time
@@ -123,7 +123,7 @@ def _proposer(law: Tilted, block: int) -> tuple[Callable[[Array], tuple[Array, A
         values = law.offset[:, None] + law.arms @ z.T
         squared = jnp.sum(z**2, axis=-1) / 2
         log_keep = law.lam * jnp.max(values, axis=0) - squared * env.inflation / (1 + env.inflation) - ceiling
-        keep = jnp.where(use_mixture, first_largest(values) == arm, jnp.log(uniform) < log_keep)
+        keep = jnp.where(use_mixture, argmax(values) == arm, jnp.log(uniform) < log_keep)
         return z, keep
 
     return propose, jnp.isfinite(env.mixture)

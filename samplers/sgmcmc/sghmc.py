@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, step_rule, whitening
-from samplers.base import BIASED, Card, Kernel, Step
+from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
+from samplers.base import BIASED, Kernel, SamplerInfo, Step
 from samplers.markov import MarkovSampler
-from samplers.settings import count, integer, number, settings
+from samplers.settings import settings, static_int, traced_float, traced_int
 from samplers.sgmcmc.sgld import decaying, minibatch
 
 
@@ -22,20 +22,20 @@ class SGHMC(MarkovSampler):
     momenta add up, and a smaller step alone does not help.
     """
 
-    card: ClassVar[Card] = Card(
+    info: ClassVar[SamplerInfo] = SamplerInfo(
         "gradient, unadjusted", f"{BIASED}, O(step)", "steps x leapfrogs", "precision, to whiten"
     )
 
-    steps: int = count(default=5, least=1, doc="trajectories a round; the momentum is fresh in each")
-    leapfrogs: int = integer(default=10, least=1, doc="Euler steps a trajectory, a gradient each")
-    step: float = number(default=0.1, above=0, doc="step size in units of 1 / sqrt(largest curvature)")
-    friction: float = number(default=1.0, above=0, doc="friction in units of sqrt(largest curvature)")
+    steps: int = traced_int(default=5, ge=1, doc="trajectories a round; the momentum is fresh in each")
+    leapfrogs: int = static_int(default=10, ge=1, doc="Euler steps a trajectory, a gradient each")
+    step: float = traced_float(default=0.1, gt=0, doc="step size in units of 1 / sqrt(largest curvature)")
+    friction: float = traced_float(default=1.0, gt=0, doc="friction in units of sqrt(largest curvature)")
     whiten: str = whitening()
     rule: str = step_rule()
     decay: float = decaying()
     minibatch: int = minibatch()
 
-    def kernel(self, frame: Frame) -> Kernel:
+    def kernel(self, frame: Preconditioned) -> Kernel:
         """One trajectory on one batch."""
         root = jnp.sqrt(frame.curvature)
         algorithm = blackjax.sghmc(

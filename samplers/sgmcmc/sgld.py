@@ -7,16 +7,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, step_rule, whitening
-from samplers.base import BIASED, Card, Kernel, Step, keys
+from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
+from samplers.base import BIASED, Kernel, SamplerInfo, Step, keys
 from samplers.markov import MarkovSampler
-from samplers.settings import count, integer, number, settings
+from samplers.settings import settings, static_int, traced_float, traced_int
 from samplers.sgmcmc._fast_normal import normal_rows
 
 
 def minibatch() -> int:
     """The settings field of every sampler that can do with an estimated gradient."""
-    made: int = integer(
+    made: int = static_int(
         default=0, doc="data that each gradient is estimated from (it counts as one gradient); 0: all"
     )
     return made
@@ -24,8 +24,8 @@ def minibatch() -> int:
 
 def decaying(default: float = 0.0) -> float:
     """The settings field for a step that falls within the round."""
-    made: float = number(
-        default=default, least=0, doc="the k-th step of a round is k^-decay times as long (squared length)"
+    made: float = traced_float(
+        default=default, ge=0, doc="the k-th step of a round is k^-decay times as long (squared length)"
     )
     return made
 
@@ -33,13 +33,13 @@ def decaying(default: float = 0.0) -> float:
 class Langevin(MarkovSampler):
     """x + h grad + sqrt(2h) noise, with h = step / largest curvature; biased by O(h)."""
 
-    card: ClassVar[Card] = Card(
+    info: ClassVar[SamplerInfo] = SamplerInfo(
         "gradient, unadjusted", f"{BIASED}, O(step)", "steps", "precision, for the step"
     )
     step: float
     minibatch: int
 
-    def kernel(self, frame: Frame) -> Kernel:
+    def kernel(self, frame: Preconditioned) -> Kernel:
         """BlackJAX's SGLD, but for the noise, which is drawn for several steps at once; the batch is a key."""
         gradient = frame.gradient(self.minibatch)
         size = self.step / frame.curvature
@@ -62,9 +62,9 @@ class Langevin(MarkovSampler):
 class SGLD(Langevin):
     """The paper's sampler: Langevin steps in plain coordinates from a warm start."""
 
-    steps: int = count(default=20, least=1, doc="Langevin steps a round (the paper's K)")
-    step: float = number(
-        default=0.5, above=0, doc="step size in units of 1 / largest curvature; unstable from 2 on"
+    steps: int = traced_int(default=20, ge=1, doc="Langevin steps a round (the paper's K)")
+    step: float = traced_float(
+        default=0.5, gt=0, doc="step size in units of 1 / largest curvature; unstable from 2 on"
     )
     whiten: str = whitening("none")
     rule: str = step_rule()

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, step_rule, whitening
-from samplers.base import BIASED, Card, Kernel, Step
+from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
+from samplers.base import BIASED, Kernel, SamplerInfo, Step
 from samplers.markov import MarkovSampler
-from samplers.settings import count, number, settings
+from samplers.settings import settings, traced_float, traced_int
 from samplers.sgmcmc.sgld import decaying, minibatch
 
 
@@ -27,17 +27,19 @@ class ULMC(MarkovSampler):
     The scheme of Cheng et al. (2018), which the regret theory is about (Zheng et al. 2024); biased by O(step).
     """
 
-    card: ClassVar[Card] = Card("gradient, unadjusted", f"{BIASED}, O(step)", "steps", "precision, to whiten")
+    info: ClassVar[SamplerInfo] = SamplerInfo(
+        "gradient, unadjusted", f"{BIASED}, O(step)", "steps", "precision, to whiten"
+    )
 
-    steps: int = count(default=20, least=1, doc="steps a round, a gradient each")
-    step: float = number(default=0.2, above=0, doc="step size in units of 1 / sqrt(largest curvature)")
-    friction: float = number(default=2.0, above=0, doc="friction in units of sqrt(largest curvature)")
+    steps: int = traced_int(default=20, ge=1, doc="steps a round, a gradient each")
+    step: float = traced_float(default=0.2, gt=0, doc="step size in units of 1 / sqrt(largest curvature)")
+    friction: float = traced_float(default=2.0, gt=0, doc="friction in units of sqrt(largest curvature)")
     whiten: str = whitening()
     rule: str = step_rule()
     decay: float = decaying()
     minibatch: int = minibatch()
 
-    def kernel(self, frame: Frame) -> Kernel:
+    def kernel(self, frame: Preconditioned) -> Kernel:
         """One step of position and velocity; the velocity is fresh at each round's start."""
         root = jnp.sqrt(frame.curvature)
         friction, time = self.friction * root, self.step / root

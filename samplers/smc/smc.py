@@ -8,11 +8,11 @@ import jax.numpy as jnp
 from blackjax.smc.resampling import systematic
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, frame, whitening
-from samplers.base import ASYMPTOTIC, Card, Draw, Kernel, SamplerState
+from samplers.adaptation.preconditioning import Preconditioned, frame, whitening
+from samplers.base import ASYMPTOTIC, Draw, Kernel, SamplerInfo, SamplerState
 from samplers.mcmc.hmc import HMC
 from samplers.mcmc.mala import MALA
-from samplers.settings import choice, integer, number, settings
+from samplers.settings import choice, settings, static_int, traced_float
 from samplers.target import Target
 
 MOVES: dict[str, MALA | HMC] = {"mala": MALA(), "hmc": HMC()}
@@ -30,19 +30,19 @@ class Cloud(NamedTuple):
 class SMC:
     """Reweights by what changed, resamples when the effective size falls, moves by MALA or HMC; draws a particle."""
 
-    scalar: ClassVar[bool] = False
-    card: ClassVar[Card] = Card(
+    sequential: ClassVar[bool] = False
+    info: ClassVar[SamplerInfo] = SamplerInfo(
         "population",
         f"{ASYMPTOTIC} in particles",
         "particles x (moves + 1), MALA; particles x (4 moves + 1), HMC",
         "precision, to whiten",
     )
 
-    particles: int = integer(default=20, least=2, doc="particles")
-    moves: int = integer(default=5, least=1, doc="transitions of every particle a round")
+    particles: int = static_int(default=20, ge=2, doc="particles")
+    moves: int = static_int(default=5, ge=1, doc="transitions of every particle a round")
     move: str = choice(default="mala", options=tuple(MOVES), doc="kernel of the moves")
-    resample: float = number(
-        default=0.5, least=0, most=1, doc="resample when the effective share of particles is below this"
+    resample: float = traced_float(
+        default=0.5, ge=0, le=1, doc="resample when the effective share of particles is below this"
     )
     whiten: str = whitening()
 
@@ -56,13 +56,13 @@ class SMC:
         """One round of the filter."""
         resampling, moving, picking = jax.random.split(key, 3)
         where, kernel = self._prepared(target, state)
-        cloud = self._reweighted(resampling, target, state.tuning)
+        cloud = self._reweighted(resampling, target, state.carry)
         moved, infos = self._moved(moving, where, kernel, cloud, self.moves)
         position = moved.particles[jax.random.categorical(picking, moved.log_weights)]
         gradients = (
-            jnp.sum(jnp.asarray(infos.gradients)) + self.particles * kernel.init_gradients + where.spent
+            jnp.sum(jnp.asarray(infos.num_gradients)) + self.particles * kernel.init_gradients + where.spent
         )
-        draw = Draw(position, jnp.mean(infos.acceptance), jnp.sum(infos.diverged), gradients)
+        draw = Draw(position, jnp.mean(infos.acceptance_rate), jnp.sum(infos.num_divergent), gradients)
         values = jax.vmap(target.logdensity)(moved.particles)
         return SamplerState(position, moved._replace(values=values)), draw
 
@@ -70,18 +70,18 @@ class SMC:
         """Particles of one cloud that keeps moving, one picked after each transition of all."""
         resampling, moving = jax.random.split(key)
         where, kernel = self._prepared(target, state)
-        cloud = self._reweighted(resampling, target, state.tuning)
+        cloud = self._reweighted(resampling, target, state.carry)
 
         def transition(cloud: Cloud, key: Array) -> tuple[Cloud, Draw]:
             moving, picking = jax.random.split(key)
             cloud, infos = self._moved(moving, where, kernel, cloud, 1)
             position = cloud.particles[jax.random.categorical(picking, cloud.log_weights)]
-            spent = jnp.sum(jnp.asarray(infos.gradients)) + self.particles * kernel.init_gradients
-            return cloud, Draw(position, jnp.mean(infos.acceptance), jnp.sum(infos.diverged), spent)
+            spent = jnp.sum(jnp.asarray(infos.num_gradients)) + self.particles * kernel.init_gradients
+            return cloud, Draw(position, jnp.mean(infos.acceptance_rate), jnp.sum(infos.num_divergent), spent)
 
         return jax.lax.scan(transition, cloud, jax.random.split(moving, draws))[1]
 
-    def _prepared(self, target: Target, state: SamplerState) -> tuple[Frame, Kernel]:
+    def _prepared(self, target: Target, state: SamplerState) -> tuple[Preconditioned, Kernel]:
         where = frame(target, state.position, self.whiten)
         return where, MOVES[self.move].kernel(where)
 
@@ -102,12 +102,14 @@ class SMC:
             log_weights=jnp.where(few, -jnp.log(float(self.particles)), log_weights),
         )
 
-    def _moved(self, key: Array, where: Frame, kernel: Kernel, cloud: Cloud, moves: int) -> tuple[Cloud, Any]:
+    def _moved(
+        self, key: Array, where: Preconditioned, kernel: Kernel, cloud: Cloud, moves: int
+    ) -> tuple[Cloud, Any]:
         def one(key: Array, particle: Array) -> tuple[Array, Any]:
             keys = jax.random.split(key, moves + 1)
-            start = kernel.init(keys[0], where.inward(particle))
+            start = kernel.init(keys[0], where.from_target(particle))
             end, infos = jax.lax.scan(lambda carry, k: kernel.step(k, carry), start, keys[1:])
-            return where.outward(kernel.position(end)), infos
+            return where.to_target(kernel.position(end)), infos
 
         particles, infos = jax.vmap(one)(jax.random.split(key, self.particles), cloud.particles)
         return cloud._replace(particles=particles), infos

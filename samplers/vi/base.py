@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Frame, frame
-from samplers.base import Card, Draw, SamplerState
+from samplers.adaptation.preconditioning import Preconditioned, frame
+from samplers.base import Draw, SamplerInfo, SamplerState
 from samplers.target import Target
 
 
@@ -17,14 +17,14 @@ class Fit(NamedTuple):
 
     draw: Callable[[Array], Array]
     carried: Any
-    gradients: Array | int
+    num_gradients: Array | int
 
 
 class Approximation:
     """A sampler whose draws within a target are independent, from a law that is near the target."""
 
-    scalar: ClassVar[bool] = False
-    card: ClassVar[Card]
+    sequential: ClassVar[bool] = False
+    info: ClassVar[SamplerInfo]
 
     def fit(self, key: Array, target: Target, state: SamplerState) -> Fit:
         """Fits the law, from where the last fit ended."""
@@ -43,14 +43,14 @@ class Approximation:
         """Fits and draws."""
         fitting, drawing = jax.random.split(key)
         law = self.fit(fitting, target, state)
-        draw = _draw(law.draw(drawing), law.gradients)
+        draw = _draw(law.draw(drawing), law.num_gradients)
         return SamplerState(draw.position, law.carried), draw
 
     def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
         """Fits once and draws independently; the first draw bears the cost."""
         fitting, drawing = jax.random.split(key)
         law = self.fit(fitting, target, state)
-        costs = jnp.zeros(draws, int).at[0].set(law.gradients)
+        costs = jnp.zeros(draws, int).at[0].set(law.num_gradients)
         keys = jax.random.split(drawing, draws)
         return jax.vmap(lambda k, cost: _draw(law.draw(k), cost))(keys, costs)
 
@@ -60,7 +60,7 @@ def _draw(position: Array, gradients: Array | int) -> Draw:
     return Draw(position, jnp.asarray(jnp.nan), diverged, jnp.asarray(gradients))
 
 
-def climb(where: Frame, start: Array, iterations: int) -> Array:
+def climb(where: Preconditioned, start: Array, iterations: int) -> Array:
     """Uphill along the gradient in whitened coordinates, that is by (Gauss-)Newton steps; never downhill.
 
     A step that fails is tried again at half its length. Takes iterations + 1 gradients.
@@ -86,4 +86,4 @@ def mode(target: Target, start: Array, iterations: int) -> Array:
     if target.precision is None:
         return start
     where = frame(target, start, "dense")
-    return where.outward(climb(where, where.inward(start), iterations))
+    return where.to_target(climb(where, where.from_target(start), iterations))

@@ -34,11 +34,11 @@ class Variational(Approximation):
 
     def fit(self, key: Array, target: Target, state: SamplerState) -> Fit:
         """From the last mean and the last shape."""
-        mean, shape = state.tuning
+        mean, shape = state.carry
         start = mode(target, mean, CLIMB)
         where = frame(target, start, self.whiten)
         optimizer = optax.adam(optax.cosine_decay_schedule(self.step, self.steps))
-        parameters = (where.inward(start), shape)
+        parameters = (where.from_target(start), shape)
         initial = self.family.init(start, optimizer)
         initial = type(initial)(*parameters, optimizer.init(parameters))
 
@@ -48,5 +48,7 @@ class Variational(Approximation):
         end, _ = jax.lax.scan(improve, initial, jax.random.split(key, self.steps))
         spent = self.steps * self.samples + where.spent + (0 if target.precision is None else CLIMB + 1)
         return Fit(
-            lambda k: where.outward(self.family.sample(k, end, 1)[0]), (where.outward(end[0]), end[1]), spent
+            lambda k: where.to_target(self.family.sample(k, end, 1)[0]),
+            (where.to_target(end[0]), end[1]),
+            spent,
         )

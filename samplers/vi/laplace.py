@@ -6,8 +6,8 @@ import jax
 from jax import Array
 
 from samplers.adaptation.preconditioning import frame
-from samplers.base import BIASED, Card, SamplerState
-from samplers.settings import InputError, integer, settings
+from samplers.base import BIASED, SamplerInfo, SamplerState
+from samplers.settings import InputError, settings, static_int
 from samplers.target import Target
 from samplers.vi.base import Approximation, Fit, mode
 
@@ -16,19 +16,21 @@ from samplers.vi.base import Approximation, Fit, mode
 class Laplace(Approximation):
     """A Gaussian at a mode of the target, with the precision there; exact for Gaussian targets."""
 
-    card: ClassVar[Card] = Card("approximation", f"{BIASED}, unless Gaussian", "iterations + 1", "precision")
+    info: ClassVar[SamplerInfo] = SamplerInfo(
+        "approximation", f"{BIASED}, unless Gaussian", "iterations + 1", "precision"
+    )
 
-    iterations: int = integer(default=10, least=1, doc="Newton steps to the mode, from the last mode")
+    iterations: int = static_int(default=10, ge=1, doc="Newton steps to the mode, from the last mode")
 
     def fit(self, key: Array, target: Target, state: SamplerState) -> Fit:
         """Climbs, then takes the precision at the top."""
         if target.precision is None:
             raise InputError("sampler 'laplace' needs the precision of the target, and this target has none")
-        top = mode(target, state.tuning, self.iterations)
+        top = mode(target, state.carry, self.iterations)
         where = frame(target, top, "dense")
-        centre = where.inward(top)
+        centre = where.from_target(top)
 
         def draw(key: Array) -> Array:
-            return where.outward(centre + jax.random.normal(key, centre.shape, centre.dtype))
+            return where.to_target(centre + jax.random.normal(key, centre.shape, centre.dtype))
 
         return Fit(draw, top, self.iterations + 1)

@@ -7,8 +7,8 @@ from blackjax.vi import pathfinder
 from jax import Array
 
 from samplers.adaptation.preconditioning import frame, whitening
-from samplers.base import BIASED, Card, SamplerState
-from samplers.settings import integer, settings
+from samplers.base import BIASED, SamplerInfo, SamplerState
+from samplers.settings import settings, static_int
 from samplers.target import Target
 from samplers.vi.base import Approximation, Fit
 
@@ -17,15 +17,15 @@ from samplers.vi.base import Approximation, Fit
 class Pathfinder(Approximation):
     """BlackJAX's Pathfinder (Zhang et al. 2022), from the last draw."""
 
-    card: ClassVar[Card] = Card(
+    info: ClassVar[SamplerInfo] = SamplerInfo(
         "approximation", BIASED, "2 x (L-BFGS steps, at most iterations) + 1", "precision, to whiten"
     )
 
-    iterations: int = integer(default=15, least=1, doc="most L-BFGS steps a round")
-    draws: int = integer(
-        default=50, least=1, doc="draws that each ELBO is estimated from (values, no gradients)"
+    iterations: int = static_int(default=15, ge=1, doc="most L-BFGS steps a round")
+    draws: int = static_int(
+        default=50, ge=1, doc="draws that each ELBO is estimated from (values, no gradients)"
     )
-    memory: int = integer(default=6, least=1, doc="steps that L-BFGS remembers")
+    memory: int = static_int(default=6, ge=1, doc="steps that L-BFGS remembers")
     whiten: str = whitening()
 
     def fit(self, key: Array, target: Target, state: SamplerState) -> Fit:
@@ -34,7 +34,7 @@ class Pathfinder(Approximation):
         best, info = pathfinder.approximate(
             key,
             where.logdensity,
-            where.inward(state.position),
+            where.from_target(state.position),
             self.draws,
             maxiter=self.iterations,
             maxcor=self.memory,
@@ -42,5 +42,5 @@ class Pathfinder(Approximation):
         )
         steps = jnp.sum(jnp.isfinite(info.path.elbo))
         return Fit(
-            lambda k: where.outward(pathfinder.sample(k, best)[0]), state.tuning, 2 * steps + 1 + where.spent
+            lambda k: where.to_target(pathfinder.sample(k, best)[0]), state.carry, 2 * steps + 1 + where.spent
         )

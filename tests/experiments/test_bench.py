@@ -103,7 +103,7 @@ def test_rounds_that_are_told_together_add_up():
     single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)
     several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, every=6)
     assert several.regret.shape == (3, 4)
-    for name in ("regret", "diverged", "gradients", "restored"):
+    for name in ("regret", "num_divergent", "num_gradients", "num_resets"):
         whole = getattr(single, name).reshape(3, 4, 6).sum(axis=2)
         np.testing.assert_allclose(getattr(several, name), whole, rtol=1e-12)
     np.testing.assert_array_equal(several.action, single.action[:, 5::6])

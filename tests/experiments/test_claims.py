@@ -11,7 +11,7 @@ from helpers.montecarlo import SEED
 from scipy import stats
 
 from experiments.analysis.bounds import bound
-from experiments.analysis.hyperparameters import choose, growth, halves, places, standing_rows
+from experiments.analysis.hyperparameters import choose, growth, halves, standing_rows, tuned_algorithms
 from experiments.analysis.scaling import THEORY, exponent, exponent_difference, lines, scaling_rows
 from experiments.analysis.scene import NAMED, OURS
 from experiments.analysis.statistics import Interval, paired_ratio
@@ -53,15 +53,15 @@ def test_the_page_names_claim_number_interval_and_verdict():
 
 
 def oful(*words):
-    """OFUL's cells in sparse noise, and the study's layout."""
+    """OFUL's cells in sparse noise, and the study's comparison."""
     made = study("figure1", "environment=sparse", *words)
-    return [cell for cell in made.cells if made.layout.entries[cell.id].name == "OFUL"], made.layout
+    return [cell for cell in made.cells if made.comparison.entries[cell.id].name == "OFUL"], made.comparison
 
 
-def place_of(cells, layout, regret):
+def place_of(cells, comparison, regret):
     """The one place of some cells, with regret given as a function of the cell; and their data."""
     data = {cell.id: tree(cell, regret(cell)) for cell in cells}
-    (place,) = places(cells, data, layout)
+    (place,) = tuned_algorithms(cells, data, comparison)
     return place, data
 
 
@@ -105,10 +105,10 @@ def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():
 
 
 def test_a_tuned_value_at_the_end_of_those_that_were_tried_is_told_the_textbooks_too():
-    cells, layout = oful()
+    cells, comparison = oful()
     for best, told in ((1.0, "radius=1 (edge)"), (0.1, "radius=0.1"), (0.01, "radius=0.01 (edge)")):
         place, _ = place_of(
-            cells, layout, lambda cell, best=best: 1.0 if cell.flat["agent.radius"] == best else 9.0
+            cells, comparison, lambda cell, best=best: 1.0 if cell.flat["agent.radius"] == best else 9.0
         )
         assert place.told("tuned") == told
         assert place.told("textbook") == "radius=1"
@@ -129,10 +129,10 @@ def figure1(ours, theirs):
     made = study("figure1", "environment=sparse")
     data = {}
     for cell in made.cells:
-        entry = made.layout.entries[cell.id]
+        entry = made.comparison.entries[cell.id]
         levels = ours if entry.name in OURS else theirs
         data[cell.id] = tree(cell, levels[0] if entry.textbook else levels[1])
-    return {v.claim: v for v in claims.judge("figure1", made.cells, data, made.layout)}
+    return {v.claim: v for v in claims.judge("figure1", made.cells, data, made.comparison)}
 
 
 BETTER = "sparse noise: FGTS-VA outperforms SAVE"
@@ -174,7 +174,7 @@ def test_the_settings_of_both_sides_are_told():
     assert exact in ("alpha=0.1 (edge)", "alpha=0.3 (edge)")
     assert radius.startswith("radius=")
     for one in found[MARGIN].evidence:
-        assert one.note.startswith("nearest: ")
+        assert one.note.startswith("did_you_mean: ")
         assert " against " in one.note
 
 
@@ -195,7 +195,7 @@ def figure2(sparse, dense):
     data = {
         cell.id: tree(cell, regret[cell.flat["environment"]](cell.flat["posterior.c"])) for cell in made.cells
     }
-    return [verdict.outcome() for verdict in claims.judge("figure2", made.cells, data, made.layout)]
+    return [verdict.outcome() for verdict in claims.judge("figure2", made.cells, data, made.comparison)]
 
 
 def test_figure2_comes_out_each_way():
@@ -221,7 +221,7 @@ def test_the_best_c_is_chosen_on_the_other_seed():
         cell.id: tree(cell, {0: 10.0, 1000: 10 + abs(cell.flat["posterior.c"] - 0.1)}[cell.seed])
         for cell in made.cells
     }
-    (verdict,) = claims.judge("figure2", made.cells, data, made.layout)
+    (verdict,) = claims.judge("figure2", made.cells, data, made.comparison)
     for one in verdict.evidence:
         best, zero = one.note.removeprefix("best: ").split(" against ")
         assert best.startswith("c=0.1, alpha=")
@@ -240,7 +240,9 @@ def table1(law, rate=lambda name: 0.3):
     made = study("table1")
     data = {
         cell.id: tree(
-            cell, law(cell, made.layout.entries[cell.id].name), rate(made.layout.entries[cell.id].name)
+            cell,
+            law(cell, made.comparison.entries[cell.id].name),
+            rate(made.comparison.entries[cell.id].name),
         )
         for cell in made.cells
     }
@@ -249,7 +251,7 @@ def table1(law, rate=lambda name: 0.3):
 
 def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
     _, data = made = table1(lambda cell, name: power_law(cell, d=1.2, variance=0.4))
-    found = lines(places(made[0].cells, data, made[0].layout), data)
+    found = lines(tuned_algorithms(made[0].cells, data, made[0].comparison), data)
     rows = scaling_rows(found)
     assert {row["algorithm"] for row in rows} == set(THEORY)
     assert len(rows) == len(THEORY) * 4 * 2
@@ -264,7 +266,7 @@ def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
 def test_table1_comes_out_each_way():
     def verdicts(law, rate=lambda name: 0.0):
         made, data = table1(law, rate)
-        return {v.claim: v.outcome() for v in claims.judge("table1", made.cells, data, made.layout)}
+        return {v.claim: v.outcome() for v in claims.judge("table1", made.cells, data, made.comparison)}
 
     ours_d, worse = "FGTS-VA: regret grows at most like the power 1 of d, with noise", "LinVDTS-style"
     better = "FGTS-VA depends less on d than LinVDTS"
@@ -293,7 +295,7 @@ def test_intervals_of_exponents_cover_as_often_as_they_say():
 
 def test_differences_of_exponents_see_through_shared_luck():
     made, data = table1(lambda cell, name: power_law(cell, d=1.5 if name == "LinVDTS-style" else 1.0))
-    found = lines(places(made.cells, data, made.layout), data)
+    found = lines(tuned_algorithms(made.cells, data, made.comparison), data)
     first, second = (
         next(line for line in found if line.name == name) for name in ("FGTS-VA (exact)", "LinVDTS-style")
     )
@@ -324,7 +326,7 @@ def test_the_theorem_comes_out_either_way():
         data = {
             cell.id: tree(cell, share * bound(cell, np.array([cell.rounds])).regret[0]) for cell in made.cells
         }
-        found = claims.judge("theorem", made.cells, data, made.layout)
+        found = claims.judge("theorem", made.cells, data, made.comparison)
         assert len(found) == 3
         assert {verdict.outcome() for verdict in found} == {expected}
         told = [len(verdict.evidence) for verdict in found]
@@ -353,7 +355,7 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
             np.testing.assert_allclose(found.stated, recommended.regret(p * rounds, rounds), rtol=1e-12)
             assert np.all(found.stated > found.regret)  # so it is a bound at the rounded c too
             above.append(round(100 * (found.stated[-1] / found.regret[-1] - 1)))
-    assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.layout.choices)
+    assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.comparison.choices)
     shorter = resolve(["study=theorem", "rounds=1000"])
     assert all(bound(cell, rounds).stated is None for cell in shorter.cells)
     # with another alpha c is not enough, be it the one that goes with this alpha's dc
@@ -411,7 +413,7 @@ def test_every_claim_is_shown_at_both_levels_and_tuned_elsewhere():
         seeds = list(dict.fromkeys(cell.seed for cell in made.cells))
         assert len(seeds) == 2
         for seed in seeds:
-            entries = [made.layout.entries[cell.id] for cell in made.cells if cell.seed == seed]
+            entries = [made.comparison.entries[cell.id] for cell in made.cells if cell.seed == seed]
             tuned = {entry.name for entry in entries if not entry.textbook}
             assert tuned >= {entry.name for entry in entries}
 
@@ -485,4 +487,4 @@ def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
 def test_bounds_is_a_yes_or_a_no():
     with pytest.raises(InputError, match="true or false"):
         resolve(["bounds=3"])
-    assert resolve(["bounds=true"]).layout.bounds
+    assert resolve(["bounds=true"]).comparison.bounds

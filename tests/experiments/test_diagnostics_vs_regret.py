@@ -126,9 +126,9 @@ def test_rows_by_round_and_by_diagnostic(study):
 def test_cheapest_is_the_least_work_close_to_the_oracle(study):
     cells, data = study
     found = cheapest(pairs(cells, data))
-    assert found["sparse", "mala"].gradients == (20, 20, 20)
+    assert found["sparse", "mala"].num_gradients == (20, 20, 20)
     assert found["sparse", "mala"].seconds == (1, 1, 1)
-    assert found["sparse", "sgld"].gradients == (np.inf,) * 3
+    assert found["sparse", "sgld"].num_gradients == (np.inf,) * 3
     assert found["sparse", "mala"].work == "steps + 1"
     rows = cost_rows(pairs(cells, data))
     assert [row["sampler"] for row in rows] == [name for name in LEVELS if name != "exact"]
@@ -187,7 +187,7 @@ def test_every_study_resolves_and_says_what_it_asks(name):
     study = resolve([f"study={name}", "rounds=2", "runs=2"])
     assert study.cells
     assert study.question.endswith("?")
-    sweep = study.layout.sweep
+    sweep = study.comparison.sweep
     assert sweep is None or any(sweep in cell.flat for cell in study.cells)
 
 

@@ -8,7 +8,7 @@ from experiments.analysis import findings
 from experiments.analysis.diagnostics_vs_regret import cheapest, pairs
 from experiments.config.compose import resolve
 from experiments.figures import sweeps
-from experiments.studies import bonus
+from experiments.studies.bonus import findings as bonus
 from fgtsva_ppl.diagnostics import METRICS
 
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from experiments.analysis.diagnostics_vs_regret import pairs
 from experiments.analysis.statistics import Interval
-from experiments.config.comparison import Layout
+from experiments.config.comparison import Comparison
 from experiments.config.compose import resolve
 from experiments.figures import draw, gap_plots
 from fgtsva_ppl.diagnostics import METRICS
@@ -65,7 +65,7 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
 @pytest.mark.parametrize("number", [11, 12])
 def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
     cells, data = studied(EVERY[:number])
-    drawn = draw.draw(tmp_path, cells, data, Layout())
+    drawn = draw.draw(tmp_path, cells, data, Comparison())
     assert not drawn.undrawn
     assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > draw.MANY)
 

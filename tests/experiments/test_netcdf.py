@@ -9,7 +9,7 @@ import xarray as xr
 
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import read_tree
-from experiments.storage.netcdf import packed, sealed, unpacked
+from experiments.storage.netcdf import from_netcdf, to_netcdf_bytes, with_digest
 
 
 def tree():
@@ -30,10 +30,10 @@ def tree():
 
 def test_what_is_read_is_what_xarray_reads(tmp_path):
     path = tmp_path / "tree.nc"
-    path.write_bytes(packed(tree()))
+    path.write_bytes(to_netcdf_bytes(tree()))
     with xr.open_datatree(path, engine="h5netcdf") as opened:
         theirs = opened.load()
-    ours = unpacked(path)
+    ours = from_netcdf(path)
     assert [node.path for node in ours.subtree] == [node.path for node in theirs.subtree]
     for node in theirs.subtree:
         own = ours[node.path].to_dataset()
@@ -46,19 +46,19 @@ def test_what_is_read_is_what_xarray_reads(tmp_path):
 
 def test_what_points_to_another_file_is_not_followed(tmp_path):
     path = tmp_path / "tree.nc"
-    path.write_bytes(packed(tree()))
+    path.write_bytes(to_netcdf_bytes(tree()))
     with h5py.File(path, "a") as file:
         file["elsewhere"] = h5py.ExternalLink(str(tmp_path / "other.nc"), "/")
-    path.write_bytes(sealed(path.read_bytes()))
+    path.write_bytes(with_digest(path.read_bytes()))
     with pytest.raises(ValueError, match="points to another file"):
-        unpacked(path)
+        from_netcdf(path)
 
 
 @pytest.mark.parametrize("spoil", ["a value", "a coordinate", "an attribute", "a name"])
 def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
     """HDF5 has no objection to any of these: only the digest tells."""
     path = tmp_path / "tree.nc"
-    path.write_bytes(packed(tree()))
+    path.write_bytes(to_netcdf_bytes(tree()))
     read_tree(path)
     with h5py.File(path, "a") as file:
         if spoil == "a value":
@@ -75,7 +75,7 @@ def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
 
 def test_no_wrong_bit_gets_as_far_as_hdf5(tmp_path, monkeypatch):
     """Some of them would keep HDF5 busy for ever, and others would end the process."""
-    path, whole, luck = tmp_path / "tree.nc", packed(tree()), random.Random(0)
+    path, whole, luck = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
     opened = []
     monkeypatch.setattr(h5py, "File", lambda *args, **kwargs: opened.append(args))
     spoiled = [bytearray(whole) for _ in range(300)]

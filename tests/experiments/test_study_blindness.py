@@ -10,7 +10,7 @@ from experiments.config.compose import resolve
 from experiments.studies.blindness.findings import SIGNS, Seen, blind_spots, by_diagnostic
 
 WELL = {"tv": 0.1, "tv_floor": 0.05, "rhat": 1.05, "nested_rhat": 1.05, "ess_bulk": 450.0, "ess_tail": 450.0}
-WELL |= {"mcse": 0.05, "ebfmi": 0.5, "divergences": 0.0, "unique": 0.2, "acceptance": 0.7}
+WELL |= {"mcse": 0.05, "ebfmi": 0.5, "divergences": 0.0, "unique": 0.2, "acceptance_rate": 0.7}
 ILL = {"rhat": 1.2, "nested_rhat": 1.2, "ess_bulk": 350.0, "ess_tail": 350.0, "mcse": 0.2, "ebfmi": 0.2}
 ILL |= {"divergences": 0.01, "unique": 0.05}
 
@@ -53,11 +53,11 @@ def test_each_diagnostic_raises_its_own_alarm_and_no_other(key):
 
 
 def test_a_low_acceptance_is_a_cost_and_no_alarm():
-    assert "looks fine" in told_of(acceptance=0.3)[-1]
+    assert "looks fine" in told_of(acceptance_rate=0.3)[-1]
 
 
 def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told():
-    first, *_, last = told_of(tv=0.5, rhat=np.nan, acceptance=np.nan)
+    first, *_, last = told_of(tv=0.5, rhat=np.nan, acceptance_rate=np.nan)
     assert "looks fine (nested R-hat 1.05, " in last
     assert last.endswith("; does not apply: R-hat, acceptance).")
     assert " R-hat (below" not in first.replace("nested R-hat", "")
@@ -80,11 +80,11 @@ def test_the_answer_is_what_each_diagnostic_misses_and_the_wrong_draws_that_had_
 
 MORE, LESS, EVEN = Interval(2.0, 1.0, 3.0), Interval(-2.0, -3.0, -1.0), Interval(0.1, -1.0, 1.0)
 CELLS = [
-    Seen("one mode", True, {"rhat": True, "ebfmi": True, "acceptance": True}, LESS),
-    Seen("slow", False, {"rhat": False, "acceptance": True}, EVEN),
-    Seen("unlucky", False, {"rhat": True, "acceptance": True}, MORE),
-    Seen("stuck", True, {"rhat": False, "acceptance": False}, MORE),
-    Seen("fine", False, {"rhat": True, "acceptance": False}, EVEN),
+    Seen("one mode", True, {"rhat": True, "ebfmi": True, "acceptance_rate": True}, LESS),
+    Seen("slow", False, {"rhat": False, "acceptance_rate": True}, EVEN),
+    Seen("unlucky", False, {"rhat": True, "acceptance_rate": True}, MORE),
+    Seen("stuck", True, {"rhat": False, "acceptance_rate": False}, MORE),
+    Seen("fine", False, {"rhat": True, "acceptance_rate": False}, EVEN),
 ]
 
 

@@ -8,7 +8,7 @@ from helpers.made_up_comparison import study, tree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.analysis.hyperparameters import places
+from experiments.analysis.hyperparameters import tuned_algorithms
 from experiments.analysis.scaling import lines
 from experiments.config.compose import resolve
 from experiments.figures import comparison_plots, curves, gap_plots, sweeps
@@ -34,7 +34,7 @@ def is_the_oracle(shown) -> bool:
 
 
 def names_of(name):
-    return list(dict.fromkeys(entry.name for entry in study(name).layout.entries.values()))
+    return list(dict.fromkeys(entry.name for entry in study(name).comparison.entries.values()))
 
 
 def owners(*labels):
@@ -121,7 +121,7 @@ def test_no_more_than_two_panels_beside_each_other():
 def found_in(name, total):
     made = study(name)
     data = {cell.id: tree(cell, total(cell)) for cell in made.cells}
-    return places(made.cells, data, made.layout), data
+    return tuned_algorithms(made.cells, data, made.comparison), data
 
 
 def labels_in(figure):

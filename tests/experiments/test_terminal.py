@@ -8,7 +8,7 @@ from rich.console import Console
 
 from experiments.cli import listing, terminal
 from experiments.config.cell import varied
-from samplers import SAMPLERS, card
+from samplers import SAMPLERS, sampler_info
 
 
 def printed(shown, width=80):
@@ -28,7 +28,7 @@ def rows_of(cells):
     settings = [key for key in varied(cells) if "." in key]
     figures = {"status": "done", "final_regret_mean": 1234.5, "final_regret_se": 12.3}
     figures |= {"regret_gap": 1200.0, "regret_gap_low": 1100.0, "regret_gap_high": 1300.0}
-    figures |= {"acceptance": 0.5, "gradients_per_round": 21.0, "seconds": 1.5}
+    figures |= {"acceptance_rate": 0.5, "gradients_per_round": 21.0, "seconds": 1.5}
     return [{key: cell.flat.get(key, "") for key in (*terminal.NAMES, *settings)} | figures for cell in cells]
 
 
@@ -95,7 +95,7 @@ def test_no_word_of_a_card_is_broken(width, families):
     console = Console(file=StringIO(), width=width, highlight=False)
     listing.show(console, "samplers")
     text = console.file.getvalue().replace("│", " ")
-    cards = [card(cls) for _, cls in SAMPLERS]
+    cards = [sampler_info(cls) for _, cls in SAMPLERS]
     told = [line for said in cards for line in (said if families else said[1:])]
     whole(text, [*SAMPLERS.names(), *(word for line in told for word in line.split())])
     assert ("family" in text) == families

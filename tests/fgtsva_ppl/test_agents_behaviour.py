@@ -26,7 +26,7 @@ from fgtsva_ppl.agents import (
     WeightedOFUL,
 )
 from fgtsva_ppl.posteriors.feel_good import FGTSA, FGTSB, FGTSVA
-from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Round, Shape
 from samplers.settings import InputError, documentation, settings
@@ -150,7 +150,7 @@ def test_regret_is_sublinear(case: str) -> None:
     total = result.cumulative_regret
     gap = total[:, -1] - 2**SLOPE * total[:, 499]
     assert np.mean(gap) + z_bound(1) * standard_error(gap) < 0
-    assert not np.any(result.restored)
+    assert not np.any(result.num_resets)
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_greedy_regresses_on_the_features_of_the_reward() -> None:
     precision, moment = 0.5 * np.eye(7), np.zeros(7)
     for t, answer in enumerate((1.0, -0.5, 0.3)):
         seen, _ = world.round(jax.random.fold_in(KEY, t), world.start(KEY))
-        features = np.asarray(latent(reward, 2, 3).embed(seen.actions))
+        features = np.asarray(flat_model(reward, 2, 3).embed(seen.actions))
         np.testing.assert_allclose(
             agent.scores(KEY, state, seen), features @ np.linalg.solve(precision, moment), atol=1e-10
         )

@@ -10,7 +10,7 @@ from helpers.worlds import quick_jit, rest_is_slow
 
 from fgtsva_ppl import ENVIRONMENTS, SAMPLERS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
-from fgtsva_ppl.posteriors.history import History, Sums
+from fgtsva_ppl.posteriors.history import History, SufficientStatistics
 from fgtsva_ppl.types import Round
 
 NAMES = ("sparse", "dense", "deterministic", "homoscedastic", "contextual")
@@ -63,7 +63,7 @@ def played(name):
 
     def one(case):
         key, gram, moment, square, variance, rounds, *what = case
-        history = History(Sums(gram, moment, square), None, variance, rounds)
+        history = History(SufficientStatistics(gram, moment, square), None, variance, rounds)
         precision = DIM * jnp.eye(DIM) + 2 * gram
 
         def start(key):
@@ -82,7 +82,7 @@ def played(name):
         return jax.lax.scan(turn, state, (jax.random.split(key, ROUNDS), *what))[1]
 
     keys = jax.random.split(jax.random.key(5), 2 * len(NAMES) * RUNS)
-    width = 1 if sampler.scalar else len(keys)
+    width = 1 if sampler.sequential else len(keys)
     result = quick_jit(lambda *rows: jax.lax.map(one, rows, batch_size=width))(keys, *cases())
     return jax.tree.map(lambda x: np.asarray(x).reshape(2, len(NAMES), RUNS, ROUNDS), result)
 
@@ -90,10 +90,10 @@ def played(name):
 @pytest.mark.parametrize("name", rest_is_slow(SAMPLERS.names(), QUICK))
 def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
     effort, distance = (jax.tree.map(lambda x: x[0], part) for part in played(name))
-    assert effort.restored.sum() == 0
-    assert effort.diverged.sum() == 0
+    assert effort.num_resets.sum() == 0
+    assert effort.num_divergent.sum() == 0
     assert np.all(np.isfinite(distance))
-    rates = effort.acceptance.mean(axis=(1, 2))
+    rates = effort.acceptance_rate.mean(axis=(1, 2))
     assert np.all(np.isnan(rates) | (rates > 0.2)), rates
     # a draw from N(0, I) in five dimensions is at 2.1; the feel-good term adds a little, some bias as well
     typical = distance[:, :, ROUNDS // 2 :].mean(axis=(1, 2))
@@ -109,14 +109,14 @@ def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
 def test_the_papers_samplers_work_from_the_first_round_on(name):
     """A noiseless datum makes the precision jump from 5 to 20,000 in some direction, a noisy one does not."""
     effort, distance = (jax.tree.map(lambda x: x[1], part) for part in played(name))
-    assert effort.restored.sum() == 0
-    assert effort.diverged.sum() == 0
+    assert effort.num_resets.sum() == 0
+    assert effort.num_divergent.sum() == 0
     assert np.all(np.isfinite(distance))
 
 
 @pytest.mark.parametrize("name", rest_is_slow(ADJUSTED, QUICK))
 def test_acceptance_keeps_within_its_band(name):
-    rates = played(name)[0].acceptance.mean(axis=(2, 3))  # (stage, environment)
+    rates = played(name)[0].acceptance_rate.mean(axis=(2, 3))  # (stage, environment)
     low, high = ADJUSTED[name]
     assert np.all((rates > low) & (rates < high)), rates
 

@@ -97,9 +97,9 @@ def textbook(draws, reference):
 def closed_form(law, spread, contamination):
     """The same of (1 - e) N(m, k^2 S) + e N(0, I/d), in coordinates in which the posterior is N(0, I)."""
     dim, e = law.mean.size, contamination
-    inward = np.linalg.inv(law.root)
-    far = -inward @ law.mean
-    covariance = (1 - e) * spread**2 * np.eye(dim) + e * inward @ inward.T / dim
+    from_target = np.linalg.inv(law.root)
+    far = -from_target @ law.mean
+    covariance = (1 - e) * spread**2 * np.eye(dim) + e * from_target @ from_target.T / dim
     covariance += e * (1 - e) * np.outer(far, far)
     mean_error = e * np.linalg.norm(far) / np.sqrt(dim)
     covariance_error = np.linalg.norm(covariance - np.eye(dim)) / np.sqrt(dim)
@@ -382,14 +382,14 @@ def test_a_chain_keeps_what_it_learnt_and_a_population_begins_anew():
     target = Target(lambda x: -(x @ x) / 2, lambda x: jnp.eye(2))
     top = climb(jax.random.key(1), target, gaussian_prior)
     chain, learnt = MALA(adapt=True), step_size.untuned(2)._replace(targets=jnp.asarray(7))
-    began = chain.init(jax.random.key(0), gaussian_prior)._replace(tuning=learnt)
+    began = chain.init(jax.random.key(0), gaussian_prior)._replace(carry=learnt)
     found = elsewhere(jax.random.key(1), chain, began, target, gaussian_prior, top)
-    assert int(found.tuning.targets) == 7
+    assert int(found.carry.targets) == 7
     assert not np.allclose(found.position, began.position)
     cloud = SVGD()
     began = cloud.init(jax.random.key(0), gaussian_prior)
     found = elsewhere(jax.random.key(1), cloud, began, target, gaussian_prior, top)
-    assert not np.allclose(found.tuning, began.tuning)
+    assert not np.allclose(found.carry, began.carry)
 
 
 APART = 5.0
@@ -413,7 +413,7 @@ SUPERCHAINS, EACH = 16, 16
 
 @quick_jit
 def ends(sampler, key):
-    """Draws of a sampler begun at several places, after it has stood at one."""
+    """Draws of a sampler begun at several tuned_algorithms, after it has stood at one."""
     unit = Gaussian(jnp.eye(2), jnp.zeros(2))
     target = Target(two_modes, lambda x: jnp.eye(2), unit, either, prior=gaussian_prior)
     began = sampler.init(key, lambda key: jnp.array([APART, 0]))
@@ -427,7 +427,7 @@ def ends(sampler, key):
         def sample(key):
             return sampler.sample(key, target, begin)[1].position
 
-        return jax.lax.map(sample, many) if sampler.scalar else jax.vmap(sample)(many)
+        return jax.lax.map(sample, many) if sampler.sequential else jax.vmap(sample)(many)
 
     keys = jnp.stack([jax.random.split(apart, SUPERCHAINS), jax.random.split(going, SUPERCHAINS)], axis=1)
     return jax.lax.map(superchain, keys)
@@ -471,13 +471,13 @@ def test_costs_and_chances_are_those_of_the_draws():
         np.array([7.0]), np.array([2]), np.ones((1, 3)),
     )  # fmt: skip
     found = quality(samples).metrics
-    known = {"acceptance": 0.5, "divergences": 0.25, "best_arm": 0.25, "best_arm_exact": 0.75, "tv": 0.5}
+    known = {"acceptance_rate": 0.5, "divergences": 0.25, "best_arm": 0.25, "best_arm_exact": 0.75, "tv": 0.5}
     for name, value in known.items():
         assert found[name] == pytest.approx(value)
     assert found["ess_per_gradient"] == pytest.approx(found["ess_bulk"] / 600)
     assert np.isnan(found["ebfmi"])
     assert found["condition"] == 7
-    free = quality(samples._replace(chains=chains._replace(gradients=np.zeros(shape)))).metrics
+    free = quality(samples._replace(chains=chains._replace(num_gradients=np.zeros(shape)))).metrics
     assert np.isnan(free["ess_per_gradient"])  # there is no gradient to be counted by
 
 

@@ -13,13 +13,13 @@ from helpers.worlds import OTHERS, rest_is_slow
 from scipy import stats
 
 from experiments.config.compose import resolve
-from fgtsva_ppl import ENVIRONMENTS, NOISES, Contextual, InputError, Noisy, Sparse, Thompson, simulate
+from fgtsva_ppl import ENVIRONMENTS, NOISES, Contextual, InputError, Sparse, Thompson, WithNoise, simulate
 from fgtsva_ppl.agents import Uniform
 from fgtsva_ppl.environments import (
     Digits,
     Iris,
-    LogisticTeacher,
-    MLPTeacher,
+    LogisticBandit,
+    MLPBandit,
     OpenML,
     Quadratic,
     TableBandit,
@@ -60,7 +60,7 @@ def test_every_other_environment_fits_an_agent(name):
 
 
 def test_a_logistic_truth_is_a_probability_of_the_features():
-    theta, seen, outcome = rounds(LogisticTeacher(dim=3, arms=4))
+    theta, seen, outcome = rounds(LogisticBandit(dim=3, arms=4))
     np.testing.assert_allclose(outcome.means, 1 / (1 + np.exp(-seen.actions @ np.asarray(theta))), rtol=1e-12)
     assert_law(outcome.noise, stats.norm(0, 0.1).cdf)
 
@@ -72,7 +72,7 @@ def test_a_quadratic_truth_is_even():
 
 
 def test_networks_of_two_runs_differ():
-    teacher = MLPTeacher(dim=3, arms=4, width=2)
+    teacher = MLPBandit(dim=3, arms=4, width=2)
     first, second = (teacher.start(key) for key in jax.random.split(jax.random.key(0)))
     assert np.all(np.asarray(first) != np.asarray(second))
 
@@ -247,7 +247,7 @@ BROUGHT = [name for name in NOISES.names() if name != "own"]
 
 @pytest.mark.parametrize("name", rest_is_slow(BROUGHT, ["sparse", "by_context"]))
 def test_noise_goes_with_any_environment(name):
-    bare, noisy = rounds(WORLD), rounds(Noisy(WORLD, NOISES.build(name)))
+    bare, noisy = rounds(WORLD), rounds(WithNoise(WORLD, NOISES.build(name)))
     np.testing.assert_array_equal(noisy[0].truth.theta, bare[0].theta)
     np.testing.assert_array_equal(noisy[1].actions, bare[1].actions)
     np.testing.assert_array_equal(noisy[2].means, bare[2].means)
@@ -264,7 +264,7 @@ def test_noise_goes_with_any_environment(name):
 
 def test_noise_keeps_to_the_environments_convention():
     for subgaussian, factor in ((False, 1.0), (True, 0.5)):
-        noisy = Noisy(Sparse(subgaussian=subgaussian), NOISES.build("constant", {"scale": 2.0}))
+        noisy = WithNoise(Sparse(subgaussian=subgaussian), NOISES.build("constant", {"scale": 2.0}))
         _, seen, outcome = rounds(noisy)
         assert np.all(seen.sigma == 2.0)
         assert_law(outcome.noise, stats.norm(0, 2 * factor).cdf)
@@ -277,7 +277,7 @@ def test_noise_is_a_group_of_the_command_line():
     assert plain.id == resolve(words).cells[0].id
     assert [cell.flat["noise"] for cell in noisy] == ["sparse", "decaying"]
     assert noisy[1].flat["noise.power"] == 0.25
-    assert isinstance(noisy[1].environment, Noisy)
+    assert isinstance(noisy[1].environment, WithNoise)
     assert noisy[1].name == "quadratic decaying thompson fgts_va mala"
     assert len({cell.id for cell in (plain, *noisy)}) == 3
 

@@ -15,13 +15,13 @@ from helpers.montecarlo import SEED, assert_mean, moments
 
 from fgtsva_ppl import FGTSVA, HMC, MLP, NUTS, Logistic, Thompson
 from fgtsva_ppl.diagnostics.quality import gate
-from fgtsva_ppl.environments import LogisticTeacher, MLPTeacher
+from fgtsva_ppl.environments import LogisticBandit, MLPBandit
 from fgtsva_ppl.types import Round
 
 ARMS, DIM, HORIZON = 3, 2, 40
 CASES = {
-    "logistic": (Logistic(), LogisticTeacher(DIM, ARMS, 0.3)),
-    "mlp": (MLP(width=2), MLPTeacher(DIM, ARMS, 1.0, width=2)),
+    "logistic": (Logistic(), LogisticBandit(DIM, ARMS, 0.3)),
+    "mlp": (MLP(width=2), MLPBandit(DIM, ARMS, 1.0, width=2)),
 }
 PROBES = (8, 40)
 CHAINS, WARM, LENGTH = 4, 200, 800  # of the reference
@@ -67,11 +67,13 @@ def values(agent, sampler, state, seen, keys, reference):
         if reference:
             drawn = sampler.trace(further, target, begin, WARM + LENGTH)
             kept = drawn.position[WARM:]
-            return jax.vmap(lambda x: model.function(x)(seen.actions))(kept), jnp.sum(drawn.diverged[WARM:])
+            return jax.vmap(lambda x: model.function(x)(seen.actions))(kept), jnp.sum(
+                drawn.num_divergent[WARM:]
+            )
         drawn = sampler.sample(further, target, begin)[1]
-        return model.function(drawn.position)(seen.actions), drawn.diverged
+        return model.function(drawn.position)(seen.actions), drawn.num_divergent
 
-    return jax.lax.map(one, keys) if sampler.scalar else jax.vmap(one)(keys)
+    return jax.lax.map(one, keys) if sampler.sequential else jax.vmap(one)(keys)
 
 
 @lru_cache

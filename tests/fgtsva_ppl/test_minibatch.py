@@ -14,7 +14,7 @@ from fgtsva_ppl import FGTSVA, MLP, SGLD, Contextual, InputError, Linear, Logist
 from fgtsva_ppl.posteriors.base import SIGMAS, gauss_newton
 from fgtsva_ppl.posteriors.history import empty
 from fgtsva_ppl.posteriors.minibatch import loss_gradient
-from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Round
 from samplers import Laplace
@@ -50,8 +50,8 @@ def anchored():
 def test_the_gradient_has_no_bias_and_less_noise():
     agent, state = anchored()
     target = agent.target(state, NEXT)
-    bare = state._replace(history=state.history._replace(running=None))
-    position = state.history.running.anchor.position + 0.1
+    bare = state._replace(history=state.history._replace(gradient_cache=None))
+    position = state.history.gradient_cache.anchor.position + 0.1
     exact = jax.grad(target.logdensity)(position)
     keys = jax.random.split(jax.random.key(SEED), MANY)
 
@@ -70,14 +70,16 @@ def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
     agent, state = anchored()
     history, model = state.history, agent.model(3, 2)
     loss = partial(agent.posterior.loss, model, history)
-    pull = loss_gradient(model, loss, history.data, history.running.anchor.position)
-    np.testing.assert_allclose(history.running.anchor.pull, pull, rtol=1e-10)
+    pull = loss_gradient(model, loss, history.data, history.gradient_cache.anchor.position)
+    np.testing.assert_allclose(history.gradient_cache.anchor.pull, pull, rtol=1e-10)
     # Moved now, it goes where prior and weighted data balance.
     moved = agent.grow(state, ROUNDS + FRESH + 3).history
-    prior = jax.grad(model.logdensity(model.program))(moved.running.anchor.position)
-    weighted = agent.posterior.factor(moved) * moved.running.anchor.pull
+    prior = jax.grad(model.logdensity(model.program))(moved.gradient_cache.anchor.position)
+    weighted = agent.posterior.factor(moved) * moved.gradient_cache.anchor.pull
     np.testing.assert_allclose(prior, weighted, atol=1e-6)
-    assert np.linalg.norm(moved.running.anchor.position - history.running.anchor.position) > 1e-3
+    assert (
+        np.linalg.norm(moved.gradient_cache.anchor.position - history.gradient_cache.anchor.position) > 1e-3
+    )
 
 
 @pytest.mark.parametrize("sigma", ["estimated", "modelled"])
@@ -97,7 +99,7 @@ def test_the_curvature_is_kept_up_datum_by_datum(sigma):
     moved, unmoved = (
         state._replace(sampler=state.sampler._replace(position=position + 1)) for state in (kept, plain)
     )
-    through = moved._replace(history=moved.history.looked_through())
+    through = moved._replace(history=moved.history.without_gradient_cache())
     np.testing.assert_allclose(precision(0, through, position), precision(1, plain, position), rtol=1e-10)
     kept = agents[0].grow(moved, ROUNDS)
     np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
@@ -164,7 +166,7 @@ def test_a_control_variate_without_minibatches_is_refused():
 
 def test_the_curvature_costs_no_more_than_rows_do():
     """In operations that XLA counts: four times the rows are four times the work, not sixteen."""
-    model = latent(MLP(width=4), 3)
+    model = flat_model(MLP(width=4), 3)
 
     def operations(rows):
         data = jax.eval_shape(

@@ -1,4 +1,4 @@
-"""Rows of a buffer that are still empty have no say, whatever a reward is at the features they hold."""
+"""ReplayBuffer of a buffer that are still empty have no say, whatever a reward is at the features they hold."""
 
 import jax
 import jax.numpy as jnp
@@ -73,13 +73,13 @@ def test_minibatches_are_larger_than_the_data(program, control_variate):
 @pytest.mark.parametrize("program", [distance, logarithm])
 def test_agents_move(program):
     played = simulate(WORLD, Thompson(program, SIGMA_AFTER, MALA(steps=3)), rounds=6, runs=2)
-    assert not played.restored.any()
-    assert np.all(played.acceptance.mean(axis=1) > 0)
+    assert not played.num_resets.any()
+    assert np.all(played.acceptance_rate.mean(axis=1) > 0)
     asked = ThompsonAgent(program, SIGMA_AFTER, MALA(steps=3), horizon=10)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
         asked.ask(seen.actions, 0.5)
         before = np.asarray(asked._state.sampler.position)
         asked.tell(reward)
     asked.ask(SEEN[3].actions, 0.5)
-    assert asked.restored == 0
+    assert asked.num_resets == 0
     assert np.any(np.asarray(asked._state.sampler.position) != before)

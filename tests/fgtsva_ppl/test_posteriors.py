@@ -10,8 +10,8 @@ from helpers.worlds import ROUNDS, WORLDS, PlainLinear, played, remembered
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, FGTSVA, TS, InputError, Linear
-from fgtsva_ppl.posteriors.history import Rows, Sums, empty, grown
-from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty, grown
+from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.types import Round
 
 ETA, LAM, C, ALPHA, SHARPNESS, CAP = 0.3, 0.7, 0.5, 0.3, 10.0, 0.35
@@ -85,7 +85,7 @@ def evaluated(name, peak, world, reward):
     posterior, log = FAMILY[name](**PEAKS[peak]), played(world)
     dim = log.actions.shape[-1]
     history = remembered(FAMILY[name](), world, reward)  # which the kind of maximum has no part in
-    target = posterior.target(latent(reward, dim), history, log.next)
+    target = posterior.target(flat_model(reward, dim), history, log.next)
     shifts = np.concatenate([np.zeros((1, dim)), STEP * np.eye(dim), -STEP * np.eye(dim)])
     where = points(world)[:, None] + shifts
     value, gradient = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(target.logdensity))))(where)
@@ -120,8 +120,8 @@ def test_sums_and_rows_give_the_same_number(case):
     name, peak, world = case
     _, sums, _, value, gradient = evaluated(name, peak, world, Linear())
     _, rows, _, generic_value, generic_gradient = evaluated(name, peak, world, PlainLinear())
-    assert isinstance(sums.data, Sums)
-    assert isinstance(rows.data, Rows)
+    assert isinstance(sums.data, SufficientStatistics)
+    assert isinstance(rows.data, ReplayBuffer)
     np.testing.assert_allclose(value, generic_value, rtol=1e-12)
     scale = np.max(np.abs(gradient))
     np.testing.assert_allclose(gradient, generic_gradient, rtol=1e-12, atol=1e-13 * scale)
@@ -133,7 +133,7 @@ def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
     world = "fixed"
     posterior, history, target, value, gradient = evaluated(name, "hard", world, Linear())
     log, where = played(world), jnp.asarray(points(world))
-    model = latent(Linear(), where.shape[-1])
+    model = flat_model(Linear(), where.shape[-1])
     plain = model.logdensity(posterior.program(model, history, log.next))
     np.testing.assert_allclose(value[:, 0], jax.vmap(plain)(where), rtol=1e-13)
     np.testing.assert_allclose(gradient[:, 0], jax.vmap(jax.grad(plain))(where), rtol=1e-11, atol=1e-12)
@@ -157,7 +157,7 @@ def test_gaussian_part_and_bonus_make_up_the_log_density(case):
     # no 1/2 in the loss: a datum adds 2 eta to the precision
     np.testing.assert_allclose(precision, dim * np.eye(dim) + 2 * log.features.T @ weighted, rtol=1e-12)
     np.testing.assert_allclose(shift, 2 * weighted.T @ log.reward, rtol=1e-12)
-    model = latent(Linear(), dim)
+    model = flat_model(Linear(), dim)
     quadratic = [-x @ precision @ x / 2 + shift @ x for x in points(world)]
     bonus = [float(posterior.bonus(model.function(x), history, log.next)) for x in points(world)]
     rest = value[:, 0] - np.add(quadratic, bonus)
@@ -196,7 +196,7 @@ def test_the_current_round_is_in_the_total_variance_and_not_in_the_data():
 
 
 def test_in_the_first_round_there_is_the_prior_and_the_bonus():
-    log, model = played("fixed"), latent(Linear(), 3)
+    log, model = played("fixed"), flat_model(Linear(), 3)
     history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
     theta = points("fixed")[0]
     prior = np.sum(stats.norm(0, 3**-0.5).logpdf(theta))
@@ -213,7 +213,7 @@ def test_half_the_bayes_temperature():
     log = played(world)
     for eta, factor in [(1 / (2 * sigma**2), 1), (1 / sigma**2, 2)]:
         history = remembered(TS(eta=eta), world, Linear())
-        target = TS(eta=eta).target(latent(Linear(), 3), history, log.next)
+        target = TS(eta=eta).target(flat_model(Linear(), 3), history, log.next)
         bayes = 3 * np.eye(3) + factor * log.features.T @ log.features / sigma**2
         np.testing.assert_allclose(target.gaussian.precision, bayes, rtol=1e-12)
 
@@ -264,14 +264,14 @@ def test_the_smoothed_log_density_tends_to_the_hard_one():
     _, _, _, hard, hard_gradient = evaluated("fgts_a", "hard", world, Linear())
     posterior = FGTSA(eta=ETA, lam=LAM, maximum="logsumexp", sharpness=1e4)
     history = remembered(posterior, world, Linear())
-    target = posterior.target(latent(Linear(), 3), history, played(world).next)
+    target = posterior.target(flat_model(Linear(), 3), history, played(world).next)
     value, gradient = jax.jit(jax.vmap(jax.value_and_grad(target.logdensity)))(points(world))
     np.testing.assert_allclose(value, hard[:, 0], atol=LAM * ROUNDS * np.log(4) / 1e4)
     np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms are MARGIN apart
 
 
 def test_a_cap_takes_the_feel_good_gradient_away_above_it():
-    model, log = latent(Linear(), 3), played("fixed")
+    model, log = flat_model(Linear(), 3), played("fixed")
     history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
     posterior = FGTSB(lam=5.0, cap=CAP)
 
@@ -294,7 +294,7 @@ def test_softplus_without_a_cap_is_refused():
 def test_spare_room_in_a_history_changes_nothing(world, reward):
     posterior = FAMILY["fgts_a"]()
     tight, roomy = (remembered(posterior, world, reward, spare) for spare in (0, 20))
-    model, position = latent(reward, 3), jnp.asarray([0.3, -0.2, 0.9])
+    model, position = flat_model(reward, 3), jnp.asarray([0.3, -0.2, 0.9])
     values = [
         jax.value_and_grad(posterior.target(model, history, played(world).next).logdensity)(position)
         for history in (tight, roomy, grown(tight, ROUNDS + 20))
@@ -320,7 +320,7 @@ def test_in_a_noiseless_round_the_floor_is_the_weight():
 
 
 def test_the_action_sets_of_a_round_may_change_under_one_program():
-    posterior, model = FAMILY["fgts_b"](), latent(Linear(), 3)
+    posterior, model = FAMILY["fgts_b"](), flat_model(Linear(), 3)
     history = empty(linear=True, keep_actions=False, arms=2, dim=3, capacity=1)
 
     @jax.jit

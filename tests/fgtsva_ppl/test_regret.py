@@ -20,8 +20,8 @@ LARGEST = 4.5
 def regret(environment, rounds, sampler, **values):
     agent = Thompson(sampler=SAMPLERS.build(sampler, values))
     played = simulate(ENVIRONMENTS.build(environment), agent, rounds=rounds, runs=RUNS, seed=SEED)
-    assert not np.any(played.restored)
-    assert not np.any(played.diverged)
+    assert not np.any(played.num_resets)
+    assert not np.any(played.num_divergent)
     return played.cumulative_regret[:, -1]
 
 

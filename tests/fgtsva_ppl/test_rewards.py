@@ -14,9 +14,9 @@ from scipy import stats
 
 from fgtsva_ppl import FGTSB, REWARDS, TS, InputError, Linear, LinearFunction
 from fgtsva_ppl.posteriors.base import gauss_newton
-from fgtsva_ppl.posteriors.history import Rows, Sums, empty
-from fgtsva_ppl.rewards import latent
-from fgtsva_ppl.rewards.program import _latent
+from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty
+from fgtsva_ppl.rewards import flat_model
+from fgtsva_ppl.rewards.program import _flat_model
 from fgtsva_ppl.types import Round
 
 DIM = 3
@@ -95,24 +95,24 @@ def swapped(dim):
 
 def test_the_papers_prior_is_found():
     for dim in (1, 5):
-        model = latent(Linear(), dim)
+        model = flat_model(Linear(), dim)
         np.testing.assert_allclose(model.gaussian.mean, 0, atol=1e-12)
         np.testing.assert_allclose(model.gaussian.precision, dim * np.eye(dim), rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(model.prior_precision, model.gaussian.precision)
 
 
 def test_the_priors_scale_can_be_set():
-    np.testing.assert_allclose(latent(Linear(prior_scale=0.5), 2).gaussian.precision, 4 * np.eye(2))
+    np.testing.assert_allclose(flat_model(Linear(prior_scale=0.5), 2).gaussian.precision, 4 * np.eye(2))
 
 
 def test_a_correlated_prior_with_a_mean_is_found():
-    model = latent(Written(correlated), DIM)
+    model = flat_model(Written(correlated), DIM)
     np.testing.assert_allclose(model.gaussian.mean, [1, 2, 3], rtol=1e-9)
     np.testing.assert_allclose(model.gaussian.precision, np.linalg.inv(LOWER @ LOWER.T), rtol=1e-9)
 
 
 def test_a_prior_over_several_sites_is_found():
-    model = latent(Written(split), DIM)
+    model = flat_model(Written(split), DIM)
     np.testing.assert_allclose(model.gaussian.mean, [1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(model.gaussian.precision, np.diag([4, 0.25, 0.25]), atol=1e-12)
 
@@ -121,7 +121,7 @@ def test_a_prior_over_several_sites_is_found():
     "body", rest_is_slow([laplace, student, heavy, doubled, swapped, simplex], [heavy, doubled])
 )
 def test_what_is_not_gaussian_in_the_coefficients_is_not_taken_for_it(body):
-    model = latent(Written(body), DIM)
+    model = flat_model(Written(body), DIM)
     assert model.linear
     assert model.gaussian is None
     assert (model.prior is not None) == (body in (doubled, swapped))  # Gaussian in the flat vector
@@ -129,15 +129,15 @@ def test_what_is_not_gaussian_in_the_coefficients_is_not_taken_for_it(body):
 
 @pytest.mark.parametrize("body", rest_is_slow([laplace, student, doubled, swapped, simplex], [doubled]))
 def test_a_linear_reward_with_another_prior_still_has_sums_and_a_curvature(body):
-    model = latent(Written(body), DIM)
+    model = flat_model(Written(body), DIM)
     rng = np.random.default_rng(0)
     features, rewards, weights = rng.normal(size=(6, DIM)), rng.normal(size=6), rng.uniform(1, 2, 6)
-    sums = Sums(
+    sums = SufficientStatistics(
         jnp.asarray(features.T * weights @ features),
         jnp.asarray(features.T @ (weights * rewards)),
         jnp.asarray(weights @ rewards**2),
     )
-    rows = Rows(*map(jnp.asarray, (features, rewards, weights)))
+    rows = ReplayBuffer(*map(jnp.asarray, (features, rewards, weights)))
     position = model.draw(jax.random.key(1))
     function = model.function(position)
     np.testing.assert_allclose(sums.loss(function), rows.loss(function), rtol=1e-12)
@@ -151,11 +151,11 @@ def test_a_linear_reward_with_another_prior_still_has_sums_and_a_curvature(body)
 
 
 def test_the_density_of_a_constrained_site_has_its_jacobian():
-    model = latent(Written(scaled), DIM)
+    model = flat_model(Written(scaled), DIM)
     assert model.size == DIM + 1
     history = empty(linear=False, keep_actions=False, arms=DIM, dim=DIM, capacity=2)
     features, rewards, weights = np.eye(DIM)[:2], np.array([0.3, -0.8]), np.array([2.0, 3.0])
-    history = history._replace(data=Rows(*map(jnp.asarray, (features, rewards, weights))))
+    history = history._replace(data=ReplayBuffer(*map(jnp.asarray, (features, rewards, weights))))
     target = FGTSB(lam=1.5).target(model, history, Round(jnp.eye(DIM), jnp.asarray(1.0)))
     for log_scale, *theta in np.random.default_rng(1).normal(size=(5, DIM + 1)):
         scale, theta = np.exp(log_scale), np.array(theta)
@@ -172,7 +172,7 @@ def test_the_density_of_a_constrained_site_has_its_jacobian():
 
 
 def test_a_support_may_depend_on_another_site():
-    model = latent(Written(nested), DIM)
+    model = flat_model(Written(nested), DIM)
     free_low, free_top = 0.2, 1.3
     position = jnp.asarray([free_low, free_top])
     top = np.exp(free_top)
@@ -188,7 +188,7 @@ def test_a_support_may_depend_on_another_site():
     "body", rest_is_slow([scaled, nested, simplex, correlated, split, swapped], [scaled, split])
 )
 def test_a_draw_and_its_flat_position_are_the_same_thing(body):
-    model, key = latent(Written(body), DIM), jax.random.key(4)
+    model, key = flat_model(Written(body), DIM), jax.random.key(4)
     sites = numpyro.handlers.trace(numpyro.handlers.seed(model.program, key)).get_trace()
     there = model.constrain(model.draw(key))
     assert set(there) == {name for name, s in sites.items() if s["type"] == "sample"}
@@ -197,17 +197,17 @@ def test_a_draw_and_its_flat_position_are_the_same_thing(body):
 
 
 def test_draws_have_the_law_of_the_prior():
-    draws = np.asarray(jax.vmap(latent(Linear(), 2).draw)(jax.random.split(jax.random.key(SEED), 20_000)))
+    draws = np.asarray(jax.vmap(flat_model(Linear(), 2).draw)(jax.random.split(jax.random.key(SEED), 20_000)))
     assert_mean(moments(draws), [0, 0, 0.5, 0, 0.5])
     keys = jax.random.split(jax.random.key(SEED), 5000)
-    free = np.asarray(jax.vmap(latent(Written(scaled), DIM).draw)(keys))
+    free = np.asarray(jax.vmap(flat_model(Written(scaled), DIM).draw)(keys))
     assert_law(np.exp(free[:, 0]), stats.halfnorm(scale=2).cdf)
     assert_law(free[:, 1], stats.norm.cdf)
 
 
 @pytest.mark.parametrize("reward", [Written(scaled), Written(nested), Written(laplace)])
 def test_the_precision_of_an_unknown_prior_is_estimated(reward):
-    model = latent(reward, DIM)
+    model = flat_model(reward, DIM)
     draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(9), 20_000))
     assert model.gaussian is None
     # 256 draws: the error of a variance is 9% or so; within a factor of 2 it serves as a scale
@@ -221,12 +221,12 @@ def test_a_discrete_site_is_refused():
         return lambda features: features[:, 0] * index
 
     with pytest.raises(InputError, match="reward site 'index' is discrete; samplers here need continuous"):
-        latent(Written(discrete), DIM)
+        flat_model(Written(discrete), DIM)
 
 
 def test_a_program_without_parameters_is_refused():
     with pytest.raises(InputError, match="reward Written samples no parameters"):
-        latent(Written(lambda dim: LinearFunction(jnp.ones(dim))), DIM)
+        flat_model(Written(lambda dim: LinearFunction(jnp.ones(dim))), DIM)
 
 
 def test_an_observed_site_is_not_a_parameter():
@@ -235,7 +235,7 @@ def test_an_observed_site_is_not_a_parameter():
         numpyro.sample("seen", dist.Normal(theta[0], 0.1), obs=2.0)
         return LinearFunction(theta)
 
-    model = latent(Written(with_data), 2)
+    model = flat_model(Written(with_data), 2)
     assert model.size == 2
     # a normal observation keeps it Gaussian: precision 1 + 100, mean 200/101
     np.testing.assert_allclose(model.gaussian.precision, np.diag([101, 1]), rtol=1e-9, atol=1e-9)
@@ -248,13 +248,13 @@ def test_every_registered_reward_is_looked_at_inside_a_compiled_program(name):
 
     @jax.jit
     def density(position):
-        model = latent(reward, 4, arms=2)
+        model = flat_model(reward, 4, arms=2)
         history = empty(linear=model.linear, keep_actions=False, arms=2, dim=model.features, capacity=3)
         round_ = Round(model.embed(jnp.eye(4)[:2]), jnp.asarray(1.0))
         return TS().target(model, history, round_).logdensity(position)
 
-    _latent.cache_clear()
-    position = latent(reward, 4, arms=2).draw(jax.random.key(0))
-    _latent.cache_clear()
+    _flat_model.cache_clear()
+    position = flat_model(reward, 4, arms=2).draw(jax.random.key(0))
+    _flat_model.cache_clear()
     assert np.isfinite(density(position))
-    assert isinstance(latent(reward, 4).prior_precision, np.ndarray)  # no tracer leaked into the cache
+    assert isinstance(flat_model(reward, 4).prior_precision, np.ndarray)  # no tracer leaked into the cache

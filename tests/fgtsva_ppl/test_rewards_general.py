@@ -20,8 +20,8 @@ from experiments.execute.diagnose import _chains
 from fgtsva_ppl import MALA, REWARDS, TS, Contextual, Exact, InputError, Thompson, ThompsonAgent
 from fgtsva_ppl.diagnostics import Samples
 from fgtsva_ppl.posteriors.base import gauss_newton
-from fgtsva_ppl.posteriors.history import Rows
-from fgtsva_ppl.rewards import GP, MLP, Hierarchical, LinearFunction, Logistic, latent
+from fgtsva_ppl.posteriors.history import ReplayBuffer
+from fgtsva_ppl.rewards import GP, MLP, Hierarchical, LinearFunction, Logistic, flat_model
 from fgtsva_ppl.rewards.program import NoisyFunction
 from fgtsva_ppl.simulation.loop import _play, check
 from fgtsva_ppl.types import Round
@@ -38,7 +38,7 @@ def test_every_reward_goes_with_every_kind_of_round(name):
 
 
 def test_a_logistic_reward_is_a_probability():
-    model = latent(Logistic(), DIM)
+    model = flat_model(Logistic(), DIM)
     theta = jnp.asarray([0.5, -2.0, 1.0])
     expected = 1 / (1 + np.exp(-np.asarray(FEATURES @ theta)))
     np.testing.assert_allclose(model.function(theta)(FEATURES), expected, rtol=1e-12)
@@ -48,7 +48,7 @@ def test_a_logistic_reward_is_a_probability():
 
 @pytest.mark.slow
 def test_a_network_has_the_layers_that_were_asked_for():
-    model = latent(MLP(width=2, depth=2), DIM)
+    model = flat_model(MLP(width=2, depth=2), DIM)
     assert model.size == (DIM * 2 + 2) + (2 * 2 + 2) + (2 + 1)
     position = model.draw(jax.random.key(0))
     sites = jax.tree.map(np.asarray, model.constrain(position))
@@ -83,7 +83,7 @@ def test_the_gaussian_process_keeps_sums_and_has_exact_draws():
 
 
 def test_biases_of_arms_come_from_a_common_prior():
-    model = latent(Hierarchical(bias_scale=2.0), DIM, ARMS)
+    model = flat_model(Hierarchical(bias_scale=2.0), DIM, ARMS)
     assert model.linear
     assert model.gaussian is None
     assert model.size == DIM + ARMS + 2
@@ -130,9 +130,9 @@ def slope(dim):
 
 
 def test_a_function_is_a_reward():
-    model = latent(slope, DIM)
+    model = flat_model(slope, DIM)
     assert model.size == DIM + 1
-    assert latent(lambda: slope(DIM), DIM).size == DIM + 1  # one that knows the dimension already
+    assert flat_model(lambda: slope(DIM), DIM).size == DIM + 1  # one that knows the dimension already
     check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=slope), rounds=5)
 
 
@@ -140,7 +140,7 @@ def test_a_function_can_be_registered_as_an_entry_point_is():
     registry = Registry("reward", "no.such.group", REWARDS._as_class)
     registry.register("slope", slope)
     assert registry["slope"].__doc__ == "A slope and a scale."
-    assert latent(registry.build("slope"), DIM).size == DIM + 1
+    assert flat_model(registry.build("slope"), DIM).size == DIM + 1
     assert registry.build("slope") == registry.build("slope")
     assert registry["slope"].__module__ == slope.__module__  # a cell's id follows the file
     with pytest.raises(InputError, match="reward 'slope' has no setting 'width'; valid: none"):
@@ -257,8 +257,8 @@ def test_a_broken_program_is_told_in_one_line(program, message):
 
 def test_the_curvature_is_that_of_gauss_and_newton():
     """Of a logistic reward: 2 J'WJ with J = p (1 - p) x, which is not the Hessian of the loss."""
-    model, weights, rewards = latent(Logistic(), DIM), jnp.asarray([1.0, 2.0, 0.5, 3.0]), jnp.ones(ARMS)
-    position, data = jnp.asarray([0.5, -1.0, 2.0]), Rows(FEATURES, rewards, weights)
+    model, weights, rewards = flat_model(Logistic(), DIM), jnp.asarray([1.0, 2.0, 0.5, 3.0]), jnp.ones(ARMS)
+    position, data = jnp.asarray([0.5, -1.0, 2.0]), ReplayBuffer(FEATURES, rewards, weights)
     p = 1 / (1 + np.exp(-np.asarray(FEATURES @ position)))
     jacobian = (p * (1 - p))[:, None] * np.asarray(FEATURES)
     expected = 2 * jacobian.T @ np.diag(weights) @ jacobian

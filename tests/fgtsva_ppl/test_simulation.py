@@ -32,11 +32,11 @@ from fgtsva_ppl import (
 from fgtsva_ppl.agents import LinTS
 from fgtsva_ppl.environments.linear import Instance, hypercube
 from fgtsva_ppl.simulation.loop import CHUNKS, LONGEST, _piece, _play, check
-from fgtsva_ppl.types import Effort, Round
+from fgtsva_ppl.types import ActionInfo, Round
 from samplers import Draw, SamplerState
-from samplers.settings import number, part, settings
+from samplers.settings import nested, settings, traced_float
 
-ARRAYS = ("regret", "action", "acceptance", "diverged", "gradients", "restored")
+ARRAYS = ("regret", "action", "acceptance_rate", "num_divergent", "num_gradients", "num_resets")
 
 
 def assert_same(ours: Simulation, theirs: Simulation, runs=slice(None), rounds=slice(None)) -> None:
@@ -165,11 +165,11 @@ def test_what_another_number_of_devices_left_is_not_taken_up():
 class Watcher:
     """Lets another agent draw, but plays the arms in turn and reports what it was shown."""
 
-    inner: Any = part()
+    inner: Any = nested()
 
     @property
-    def scalar(self):
-        return self.inner.scalar
+    def sequential(self):
+        return self.inner.sequential
 
     def for_horizon(self, rounds):
         return Watcher(self.inner.for_horizon(rounds))
@@ -184,7 +184,7 @@ class Watcher:
         inner, drawn, _ = self.inner.act(key, state[0], seen)
         arms = seen.actions.shape[0]
         mark = jnp.sum(seen.actions * jnp.arange(1.0, seen.actions.size + 1).reshape(seen.actions.shape))
-        report = Effort(seen.sigma, mark, state[1], drawn)
+        report = ActionInfo(seen.sigma, mark, state[1], drawn)
         return (inner, *state[1:]), state[2] % arms, report
 
     def update(self, state, seen, action, reward):
@@ -202,13 +202,13 @@ def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environm
     ]
     first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)
     # sigma, the arms, the reward of the round before, and regrets: so theta* and the noise as well
-    for name in ("acceptance", "diverged", "gradients", "regret"):
+    for name in ("acceptance_rate", "num_divergent", "num_gradients", "regret"):
         for other in others:
             np.testing.assert_allclose(getattr(other, name), getattr(first, name), rtol=1e-12, atol=1e-14)
     assert (
-        np.unique(first.gradients).size == 1 + 3 * 11
+        np.unique(first.num_gradients).size == 1 + 3 * 11
     )  # zeros before the first round, then no two rewards alike
-    drawn = [simulation.restored for simulation in (first, *others)]
+    drawn = [simulation.num_resets for simulation in (first, *others)]
     assert all(np.any(other != drawn[0]) for other in drawn[1:])  # while the agents themselves differ
 
 
@@ -216,7 +216,7 @@ def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environm
 class Keyed:
     """An agent that compares the keys of its rounds with those it could have split off at the start."""
 
-    scalar = False
+    sequential = False
 
     def for_horizon(self, rounds):
         return self
@@ -235,14 +235,14 @@ class Keyed:
         )
         seen_before = jnp.any(jnp.all(own[:, None] == state[None], axis=-1))
         zero = jnp.zeros(())
-        return state, jnp.zeros((), int), Effort(zero, zero, zero, seen_before)
+        return state, jnp.zeros((), int), ActionInfo(zero, zero, zero, seen_before)
 
     def update(self, state, seen, action, reward):
         return state
 
 
 def test_no_round_draws_with_a_key_of_the_start():
-    assert not np.any(simulate(Sparse(dim=2), Keyed(), rounds=30, runs=2).restored)
+    assert not np.any(simulate(Sparse(dim=2), Keyed(), rounds=30, runs=2).num_resets)
 
 
 # --- what is compiled
@@ -321,8 +321,8 @@ def test_pieces_are_short_however_long_a_run_is():
 class Flaky:
     """Draws at random, and not a number every so often."""
 
-    scalar = False
-    rate: float = number(default=0.3, least=0, most=1, doc="how often")
+    sequential = False
+    rate: float = traced_float(default=0.3, ge=0, le=1, doc="how often")
 
     def init(self, key, start):
         return SamplerState(start(key), jnp.zeros(()))
@@ -332,7 +332,7 @@ class Flaky:
         fails = jax.random.uniform(whether) < self.rate
         position = jax.random.normal(where, state.position.shape)
         broken = jnp.where(fails, position.at[0].set(jnp.nan), position)  # one coordinate is enough
-        tuning = jnp.where(fails, jnp.nan, state.tuning + 1)
+        tuning = jnp.where(fails, jnp.nan, state.carry + 1)
         draw = Draw(broken, jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0))
         return SamplerState(broken, tuning), draw
 
@@ -342,33 +342,33 @@ def test_non_finite_chains_are_counted_and_put_back():
     instance = environment.start(jax.random.key(0))
     state = agent.start(jax.random.key(1), environment.shape)
     act = jax.jit(agent.act)
-    restored = 0
+    num_resets = 0
     for t in range(40):
         seen, _ = environment.round(jax.random.key(t), instance)
         before = state.sampler
         _, draw = agent.sampler.sample(jax.random.key(t), None, before)
         state, action, effort = act(jax.random.key(t), state, seen)
         fails = not np.all(np.isfinite(draw.position))
-        assert bool(effort.restored) == fails
-        restored += fails
+        assert bool(effort.num_resets) == fails
+        num_resets += fails
         expected = before.position if fails else draw.position
         np.testing.assert_array_equal(state.sampler.position, expected)
-        assert state.sampler.tuning == (before.tuning if fails else before.tuning + 1)
+        assert state.sampler.carry == (before.carry if fails else before.carry + 1)
         assert action == np.argmax(seen.actions @ expected)
-    assert 0 < restored < 40
+    assert 0 < num_resets < 40
 
 
 def test_the_count_of_restored_chains_is_in_the_results():
     result = simulate(Sparse(dim=3), Thompson(sampler=Flaky()), rounds=40, runs=50)
-    assert_mean(result.restored.mean(axis=1), 0.3)
+    assert_mean(result.num_resets.mean(axis=1), 0.3)
     assert np.all(np.isfinite(result.regret))
     sound = simulate(Sparse(dim=3), Thompson(sampler=Flaky(rate=0.0)), rounds=40, runs=50)
-    assert not np.any(sound.restored)
+    assert not np.any(sound.num_resets)
 
 
 def test_a_chain_that_never_is_finite_plays_where_it_started():
     result = simulate(Sparse(dim=3), Thompson(sampler=Flaky(rate=1.0)), rounds=10, runs=25)
-    assert np.all(result.restored)
+    assert np.all(result.num_resets)
     assert np.all(result.action == result.action[:, :1])
     assert np.unique(result.action).size > 1  # which is a draw from the prior, not arm 0
 
@@ -388,8 +388,8 @@ class Known(Sparse):
 class Seer:
     """Plays the best arm, or the worst, of the known truth."""
 
-    scalar = False
-    sign: float = number(default=1.0, doc="1: the best arm, -1: the worst")
+    sequential = False
+    sign: float = traced_float(default=1.0, doc="1: the best arm, -1: the worst")
 
     def for_horizon(self, rounds):
         return self
@@ -403,7 +403,7 @@ class Seer:
     def act(self, key, state, seen: Round):
         none = jnp.zeros(())
         value = self.sign * seen.actions @ jnp.asarray([0.6, -0.8])
-        return state, jnp.argmax(value), Effort(none, none, none, none)
+        return state, jnp.argmax(value), ActionInfo(none, none, none, none)
 
     def update(self, state: Any, seen, action, reward):
         return state

@@ -16,7 +16,7 @@ from helpers.worlds import OTHERS, STUDIED, quick_jit
 
 from fgtsva_ppl import ENVIRONMENTS, POSTERIORS, SAMPLERS, InputError, Thompson
 from fgtsva_ppl.simulation.loop import _round, _start, check
-from samplers.settings import number, settings, structure
+from samplers.settings import settings, static, traced_float
 
 SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3}, "homoscedastic": {"dim": 3},
          "contextual": {"dim": 3, "arms": 8}, "finite": {"arms": 4}}  # fmt: skip
@@ -26,8 +26,8 @@ SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3},
 class OneOf:
     """Several environments of the same shape behind one number."""
 
-    members: tuple = structure()
-    which: float = number(default=0.0, least=0, doc="whose turn it is")
+    members: tuple = static()
+    which: float = traced_float(default=0.0, ge=0, doc="whose turn it is")
 
     @property
     def shape(self):
@@ -108,10 +108,10 @@ def test_two_rounds(sampler, posterior, group):
                 assert np.all(np.isfinite(leaf))
             assert np.all(record.regret >= 0)
             assert np.all((record.action >= 0) & (record.action < environment.shape.arms))
-            assert not np.any(record.effort.restored)
-            assert np.all(record.effort.gradients >= 0)
+            assert not np.any(record.effort.num_resets)
+            assert np.all(record.effort.num_gradients >= 0)
             assert np.all(
-                np.isnan(record.effort.acceptance) | (np.abs(record.effort.acceptance - 0.5) <= 0.5)
+                np.isnan(record.effort.acceptance_rate) | (np.abs(record.effort.acceptance_rate - 0.5) <= 0.5)
             )
 
 

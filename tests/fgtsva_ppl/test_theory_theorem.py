@@ -11,7 +11,7 @@ from scipy import stats
 from fgtsva_ppl import FGTSA, FGTSVA, TS, Exact, Thompson, simulate, theory
 from fgtsva_ppl.environments import FiniteClass
 from fgtsva_ppl.posteriors.history import empty
-from fgtsva_ppl.rewards import Finite, latent
+from fgtsva_ppl.rewards import Finite, flat_model
 from fgtsva_ppl.rewards.finite import table
 from fgtsva_ppl.types import Round
 
@@ -22,7 +22,7 @@ ROUND = Round(jnp.eye(ARMS), jnp.asarray(0.5))
 def some_history(posterior, rounds=6):
     """A few data, and the same as plain numbers."""
     rng = np.random.default_rng(1)
-    model = latent(Finite(MEMBERS), ARMS)
+    model = flat_model(Finite(MEMBERS), ARMS)
     assert model.linear
     assert model.gaussian is None
     history = empty(linear=True, keep_actions=False, arms=ARMS, dim=ARMS, capacity=8)
@@ -76,7 +76,7 @@ def test_the_log_density_has_the_same_law(name):
 
 
 def test_the_prior_is_uniform_and_every_position_is_some_member():
-    model = latent(Finite(MEMBERS), ARMS)
+    model = flat_model(Finite(MEMBERS), ARMS)
     draws = jax.vmap(model.draw)(jax.random.split(jax.random.key(2), 10_000))
     assert_frequencies(
         np.bincount(np.asarray(model.program.index(draws[:, 0]))), np.full(MEMBERS, 1 / MEMBERS)

@@ -18,8 +18,8 @@ from fgtsva_ppl import (
     Exact,
     InputError,
     Linear,
-    Noisy,
     Thompson,
+    WithNoise,
     simulate,
 )
 from fgtsva_ppl.agents import Ensemble
@@ -176,7 +176,7 @@ def test_who_can_do_with_which_knowledge(sigma):
 @pytest.mark.slow
 def test_the_estimate_finds_the_noise():
     """After 400 rounds of noise 0.5: residuals of draws are a little larger, the more the shorter the past."""
-    noisy = Noisy(WORLD, NOISES.build("constant", {"scale": 0.5}))
+    noisy = WithNoise(WORLD, NOISES.build("constant", {"scale": 0.5}))
     agent = Thompson(posterior=FGTSVA(sigma="estimated"), sampler=Exact())
     played = simulate(noisy, agent, rounds=400, runs=4, probes=[400])
     history = played.snapshots[0].states.history

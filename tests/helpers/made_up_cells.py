@@ -12,26 +12,26 @@ RUNS, ROUNDS, PROBES, DIAGNOSED = 40, 50, (5, 20, 50), 4
 LEVELS = {"exact": 0.0, "sgld": 2.0, "psgld": 0.05, "mala": 0.0, "hmc": 0.001, "nuts": 0.5}  # regret a round
 
 
-def made_up(cell, level, usual, gradients=20.0, seed=0, **metrics):
+def made_up(cell, level, usual, num_gradients=20.0, seed=0, **metrics):
     """A cell with a known regret a round, and diagnostics that are as usual unless they are named.
 
     Runs share their luck, as common random numbers make them.
     """
     luck = np.random.default_rng(1).gamma(2.0, 1.0, size=(RUNS, 1))
     own = np.random.default_rng(seed).normal(scale=0.01, size=(RUNS, ROUNDS))
-    tree = played(cell, luck + level + own, gradients)
+    tree = played(cell, luck + level + own, num_gradients)
     return diagnosed(tree, {**dict.fromkeys(METRICS, np.full((DIAGNOSED, 1), usual)), **metrics})
 
 
-def played(cell, regret, gradients=20.0):
+def played(cell, regret, num_gradients=20.0):
     """A cell whose runs and rounds have this regret."""
     both = ("run", "round")
     variables = {
         "regret": (both, regret),
-        "acceptance": (both, np.full((RUNS, ROUNDS), 0.8)),
-        "gradients": (both, np.full((RUNS, ROUNDS), gradients)),
-        "diverged": (both, np.zeros((RUNS, ROUNDS), int)),
-        "restored": (both, np.zeros((RUNS, ROUNDS), int)),
+        "acceptance_rate": (both, np.full((RUNS, ROUNDS), 0.8)),
+        "num_gradients": (both, np.full((RUNS, ROUNDS), num_gradients)),
+        "num_divergent": (both, np.zeros((RUNS, ROUNDS), int)),
+        "num_resets": (both, np.zeros((RUNS, ROUNDS), int)),
     }
     attrs = {"seconds": 1.0, "compile_seconds": 2.0, "settings": json.dumps(cell.settings)}
     return xr.DataTree(xr.Dataset(variables, {"run": np.arange(RUNS), "round": 1 + np.arange(ROUNDS)}, attrs))

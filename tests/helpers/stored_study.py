@@ -11,7 +11,7 @@ import xarray as xr
 import yaml
 
 from experiments.analysis.statistics import paired_difference
-from experiments.storage.netcdf import sealed
+from experiments.storage.netcdf import with_digest
 from fgtsva_ppl.diagnostics import METRICS
 
 PROBES = (2, 5, 12)
@@ -79,7 +79,7 @@ def store(
         if sampler == "exact":
             reference = final
         else:
-            row |= {"acceptance": 0.5 + index / 20}
+            row |= {"acceptance_rate": 0.5 + index / 20}
             row |= zip(
                 ("regret_gap", "regret_gap_low", "regret_gap_high"),
                 paired_difference(final, reference),
@@ -102,7 +102,7 @@ def store(
 
 def seal(path: Path) -> None:
     """Makes a file that was written by other means pass for one of ours."""
-    path.write_bytes(sealed(path.read_bytes()))
+    path.write_bytes(with_digest(path.read_bytes()))
 
 
 def store_tables(path: Path) -> Path:

@@ -27,8 +27,8 @@ HERE = jnp.array([0.3, -0.2, 0.5, 1.0])
 @pytest.mark.parametrize("kind", WHITENINGS)
 def test_frames_map_back_and_know_their_curvature(kind):
     where = frame(STIFF, HERE, kind)
-    z = where.inward(HERE)
-    np.testing.assert_allclose(where.outward(z), HERE, rtol=1e-10)
+    z = where.from_target(HERE)
+    np.testing.assert_allclose(where.to_target(z), HERE, rtol=1e-10)
     np.testing.assert_allclose(where.logdensity(z), STIFF.logdensity(HERE), rtol=1e-10)
     inside = -np.asarray(jax.hessian(where.logdensity)(z))
     assert np.linalg.eigvalsh(inside)[-1] == pytest.approx(float(where.curvature), rel=1e-8)
@@ -37,8 +37,8 @@ def test_frames_map_back_and_know_their_curvature(kind):
 def test_whitening_with_a_learnt_factor_is_a_frame_as_well():
     factor = jnp.array(np.tril(np.random.default_rng(1).normal(size=(DIM, DIM))) + 3 * np.eye(DIM))
     where = frame(STIFF, HERE, "diagonal").through(factor)
-    np.testing.assert_allclose(where.outward(where.inward(HERE)), HERE, rtol=1e-9)
-    np.testing.assert_allclose(where.logdensity(where.inward(HERE)), STIFF.logdensity(HERE), rtol=1e-9)
+    np.testing.assert_allclose(where.to_target(where.from_target(HERE)), HERE, rtol=1e-9)
+    np.testing.assert_allclose(where.logdensity(where.from_target(HERE)), STIFF.logdensity(HERE), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", WHITENINGS)
@@ -52,7 +52,7 @@ def test_an_unknown_precision_is_no_obstacle_in_plain_coordinates():
     blind = STIFF._replace(precision=None)
     sampler = MALA(whiten="none", steps=3)
     draw = sampler.sample(jax.random.key(0), blind, SamplerState(HERE))[1]
-    assert draw.gradients == 3 + 1 + POWER_GRADIENTS
+    assert draw.num_gradients == 3 + 1 + POWER_GRADIENTS
     assert float(frame(blind, HERE, "none").curvature) == pytest.approx(1000, rel=0.05)
     for kind in ("dense", "diagonal"):
         with pytest.raises(InputError, match="whiten=none"):
@@ -94,7 +94,7 @@ def test_dual_averaging_finds_the_acceptance_it_is_told(first, whiten):
             return sampler.sample(jax.random.fold_in(key, t), target, state)
 
         start = sampler.init(key, lambda k: jax.random.normal(k, (DIM,)))
-        return jax.lax.scan(body, start, jnp.arange(60))[1].acceptance
+        return jax.lax.scan(body, start, jnp.arange(60))[1].acceptance_rate
 
     accepted = jax.vmap(lambda key: run(sampler, key))(jax.random.split(jax.random.key(1), 40))
     assert float(jnp.mean(accepted[:, 40:])) == pytest.approx(0.6, abs=0.1)
@@ -144,16 +144,16 @@ def test_warm_up_learns_the_metric_and_is_paid_for(batched):
         )
 
     learnt, blind = runs(warm), runs(plain)
-    spent = np.asarray(learnt.gradients)
+    spent = np.asarray(learnt.num_gradients)
     assert np.all(
         spent[:, [0, 1, 3, 7, 15, 31]] == 21 + 300 * 4 + 2
     )  # each half starts its chain with a gradient
     assert np.all(np.delete(spent, [0, 1, 3, 7, 15, 31], axis=1) == 21)
-    assert np.all(np.asarray(blind.gradients) == 21)
+    assert np.all(np.asarray(blind.num_gradients) == 21)
     widest = np.asarray([x @ TURN[:, 0] for x in (learnt.position[:, 8:], blind.position[:, 8:])])
     moves = np.mean(np.diff(widest, axis=-1) ** 2, axis=(1, 2))
     assert moves[0] > 10 * moves[1]
-    assert 0.6 < float(jnp.mean(learnt.acceptance)) < 0.99
+    assert 0.6 < float(jnp.mean(learnt.acceptance_rate)) < 0.99
 
 
 def test_hamiltonian_samplers_start_well_without_a_warm_up():
@@ -161,8 +161,8 @@ def test_hamiltonian_samplers_start_well_without_a_warm_up():
     for sampler in (HMC(), NUTS()):
         run = jax.jit(jax.vmap(lambda key, s=sampler: s.sample(key, STIFF, SamplerState(HERE))[1]))
         draws = run(jax.random.split(jax.random.key(0), 50))
-        assert float(jnp.mean(draws.acceptance)) > 0.6
-        assert int(jnp.sum(draws.diverged)) == 0
+        assert float(jnp.mean(draws.acceptance_rate)) > 0.6
+        assert int(jnp.sum(draws.num_divergent)) == 0
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_a_draw_is_where_the_chain_is_after_its_steps(cls):
     for steps in (1, TOGETHER - 1, TOGETHER, TOGETHER + 1, longest):
         draw = sample(cls(steps=steps), key)
         np.testing.assert_allclose(draw.position, chain.position[steps - 1], rtol=1e-9)
-        assert int(draw.gradients) == steps
+        assert int(draw.num_gradients) == steps
 
 
 @pytest.mark.parametrize("dim", range(1, SMALL + 1))

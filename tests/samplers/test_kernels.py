@@ -15,8 +15,8 @@ from scipy.stats import norm
 
 from fgtsva_ppl import FGTSB, HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, TS, Exact, InputError, Linear
 from fgtsva_ppl.environments.linear import hypercube
-from fgtsva_ppl.posteriors.history import History, Sums
-from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.posteriors.history import History, SufficientStatistics
+from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.types import Round
 from samplers import SamplerState, Target
 from samplers.adaptation.preconditioning import WHITENINGS, frame
@@ -31,7 +31,9 @@ def history(eigenvalues, mean):
     """Sums for which the Gaussian part has this mean, and these eigenvalues along directions that are no axes."""
     rotation = np.linalg.qr(np.random.default_rng(11).normal(size=(DIM, DIM)))[0]
     precision = rotation @ np.diag(eigenvalues) @ rotation.T
-    sums = Sums(*map(jnp.asarray, ((precision - DIM * np.eye(DIM)) / 2, precision @ mean / 2, 1.0)))
+    sums = SufficientStatistics(
+        *map(jnp.asarray, ((precision - DIM * np.eye(DIM)) / 2, precision @ mean / 2, 1.0))
+    )
     return History(sums, None, jnp.asarray(1.0), jnp.asarray(10)), precision
 
 
@@ -42,11 +44,11 @@ ROUND = Round(ACTIONS, jnp.asarray(1.0))
 
 def feel_good() -> Target:
     """Optimism of lam s = 1.6 or so: the arms' modes stand side by side."""
-    return FGTSB(lam=4.0).target(latent(Linear(), DIM), SEEN, ROUND)
+    return FGTSB(lam=4.0).target(flat_model(Linear(), DIM), SEEN, ROUND)
 
 
 def gaussian() -> Target:
-    return TS().target(latent(Linear(), DIM), SEEN, ROUND)
+    return TS().target(flat_model(Linear(), DIM), SEEN, ROUND)
 
 
 @partial(jax.jit, static_argnums=1)
@@ -54,7 +56,7 @@ def _chains(sampler, make, keys, start):
     def one(key):
         return sampler.sample(key, make(), SamplerState(start))[1]
 
-    return jax.lax.map(one, keys) if sampler.scalar else jax.vmap(one)(keys)
+    return jax.lax.map(one, keys) if sampler.sequential else jax.vmap(one)(keys)
 
 
 def chains(sampler, make=feel_good, start=START, seed=SEED):
@@ -91,8 +93,8 @@ def test_adjusted_kernels_have_the_law_of_the_oracle(name, whiten):
     assert sampler.whiten == whiten
     draws = chains(sampler)
     assert_exact(draws.position)
-    assert draws.acceptance.mean() > 0.5
-    assert draws.diverged.sum() == 0
+    assert draws.acceptance_rate.mean() > 0.5
+    assert draws.num_divergent.sum() == 0
 
 
 def test_an_unadjusted_kernel_is_caught_by_the_same_check():
@@ -131,13 +133,14 @@ def test_a_vanishing_step_goes_nowhere_and_is_accepted(name):
     draws = chains(SAMPLERS.build(name, {"steps": 5, "step": 1e-9}), gaussian)
     np.testing.assert_allclose(draws.position, np.broadcast_to(START, draws.position.shape), atol=1e-3)
     if name in ("mala", "hmc"):
-        np.testing.assert_allclose(draws.acceptance, 1, atol=1e-3)
+        np.testing.assert_allclose(draws.acceptance_rate, 1, atol=1e-3)
 
 
 @pytest.mark.parametrize("cls", [MALA, HMC, NUTS])
 def test_acceptance_falls_as_the_step_grows(cls):
     rates = [
-        chains(cls(steps=5, step=step), gaussian, jnp.asarray(MEAN)).acceptance for step in (0.2, 1.0, 2.5)
+        chains(cls(steps=5, step=step), gaussian, jnp.asarray(MEAN)).acceptance_rate
+        for step in (0.2, 1.0, 2.5)
     ]
     assert np.all(np.concatenate(rates) >= 0)
     assert np.all(np.concatenate(rates) <= 1 + 1e-12)
@@ -159,13 +162,13 @@ def test_one_step_of_mala_is_accepted_as_often_as_metropolis_and_hastings_say():
     back = -np.sum((start - (1 - h) * proposal) ** 2, axis=1) / (4 * h)
     log_ratio = np.sum(start**2) / 2 - np.sum(proposal**2, axis=1) / 2 + back - forth
     accept = np.minimum(1, np.exp(np.minimum(log_ratio, 0)))
-    assert_mean(draws.acceptance, accept.mean(), accept.std() / np.sqrt(accept.size))
+    assert_mean(draws.acceptance_rate, accept.mean(), accept.std() / np.sqrt(accept.size))
     moved = np.any(np.abs(draws.position - np.asarray(START)) > 1e-12, axis=1)
     assert_mean(moved.astype(float), accept.mean(), accept.std() / np.sqrt(accept.size))
 
 
 @pytest.mark.parametrize(
-    ("sampler", "gradients"),
+    ("sampler", "num_gradients"),
     [
         (Exact(), 0),
         (SGLD(steps=5), 5),
@@ -175,7 +178,7 @@ def test_one_step_of_mala_is_accepted_as_often_as_metropolis_and_hastings_say():
     ],
 )
 def test_every_gradient_is_counted(sampler, gradients):
-    assert np.all(chains(sampler, gaussian).gradients == gradients)
+    assert np.all(chains(sampler, gaussian).num_gradients == gradients)
 
 
 def test_the_gradients_of_nuts_are_those_of_its_trajectories():
@@ -194,8 +197,8 @@ def test_the_gradients_of_nuts_are_those_of_its_trajectories():
     draw = NUTS(steps=4).sample(jax.random.key(0), counted(), SamplerState(START))[1]
     jax.block_until_ready(draw)
     jax.effects_barrier()
-    assert draw.gradients == len(calls)
-    assert draw.gradients > 1 + 4
+    assert draw.num_gradients == len(calls)
+    assert draw.num_gradients > 1 + 4
 
 
 @pytest.mark.parametrize("cls", rest_is_slow([SGLD, PSGLD, MALA, HMC, NUTS], [PSGLD, HMC]))
@@ -210,13 +213,13 @@ def test_a_chain_as_a_chain_ends_where_the_draw_is(cls):
     draw, trace = both(key)
     assert trace.position.shape == (6, DIM)
     np.testing.assert_allclose(trace.position[-1], draw.position, rtol=1e-9)
-    np.testing.assert_allclose(trace.acceptance.mean(), draw.acceptance, rtol=1e-9)
-    assert trace.gradients.shape == (6,)
+    np.testing.assert_allclose(trace.acceptance_rate.mean(), draw.acceptance_rate, rtol=1e-9)
+    assert trace.num_gradients.shape == (6,)
 
 
 def test_a_langevin_chain_that_explodes_says_so():
     draws = chains(SGLD(steps=300, step=30.0), gaussian)
-    assert np.all(draws.diverged > 0)
+    assert np.all(draws.num_divergent > 0)
     assert not np.any(np.isfinite(draws.position))
 
 
@@ -225,8 +228,8 @@ def test_a_frame_is_a_change_of_coordinates(kind):
     target = gaussian()
     where = frame(target, START, kind)
     x = jnp.asarray([0.4, -0.1, 0.2, 0.9, -1.2])
-    z = where.inward(x)
-    np.testing.assert_allclose(where.outward(z), x, rtol=1e-12)
+    z = where.from_target(x)
+    np.testing.assert_allclose(where.to_target(z), x, rtol=1e-12)
     np.testing.assert_allclose(where.logdensity(z), target.logdensity(x), rtol=1e-12)
     hessian = -jax.hessian(where.logdensity)(z)
     np.testing.assert_allclose(where.curvature, np.linalg.eigvalsh(hessian)[-1], rtol=1e-9)
@@ -256,9 +259,9 @@ def test_exact_chains_are_independent_draws():
 def test_a_mode_that_is_not_the_start_is_found():
     """Two modes, the lower one where the chains start: the kernels cross as the law demands."""
     lam, arms = 1.2, jnp.asarray([[1.0], [-1.0]])
-    sums = Sums(jnp.zeros((1, 1)), jnp.asarray([0.1]), jnp.zeros(()))
+    sums = SufficientStatistics(jnp.zeros((1, 1)), jnp.asarray([0.1]), jnp.zeros(()))
     seen = History(sums, None, jnp.asarray(1.0), jnp.asarray(1))
-    target = FGTSB(lam=lam).target(latent(Linear(), 1), seen, Round(arms, jnp.asarray(1.0)))
+    target = FGTSB(lam=lam).target(flat_model(Linear(), 1), seen, Round(arms, jnp.asarray(1.0)))
 
     # prior N(0, 1) times exp(0.2 x) times exp(1.2 |x|)
     def side(sign):

@@ -50,7 +50,9 @@ def carried(sampler) -> Draw:
         return jax.lax.scan(visit, state, (jnp.stack(keys), jnp.arange(TARGETS)))[1]
 
     keys = jax.random.split(jax.random.key(0), CHAINS)
-    draws = quick_jit(lambda keys: jax.lax.map(chain, keys, batch_size=1 if sampler.scalar else CHAINS))(keys)
+    draws = quick_jit(lambda keys: jax.lax.map(chain, keys, batch_size=1 if sampler.sequential else CHAINS))(
+        keys
+    )
     return jax.tree.map(lambda x: np.swapaxes(np.asarray(x), 0, 1), draws)
 
 
@@ -59,7 +61,7 @@ def assert_fresh(draws: Draw) -> None:
 
     A stale log-density is too high by FALL: nothing is ever accepted again, so loose bounds tell the two apart.
     """
-    first, *_, last = draws.acceptance.mean(axis=1)
+    first, *_, last = draws.acceptance_rate.mean(axis=1)
     assert np.isnan(first) or last > 0.6 * first, f"acceptance fell from {first:.2f} to {last:.2f}"
     moved = np.any(draws.position[1:] != draws.position[:-1], axis=-1).mean()
     assert moved > 0.8, f"chains moved on {moved:.0%} of the targets"
@@ -87,7 +89,7 @@ class StaleState(NamedTuple):
 class Stale:
     """What the loop would do with a BlackJAX kernel, had nobody thought of it."""
 
-    scalar = False
+    sequential = False
 
     def __init__(self, make):
         self.make = make
@@ -99,7 +101,7 @@ class Stale:
     def sample(self, key, target, state):
         algorithm = self.make(target.logdensity)
         end, infos = jax.lax.scan(
-            lambda carry, k: algorithm.step(k, carry), state.tuning, jax.random.split(key, 20)
+            lambda carry, k: algorithm.step(k, carry), state.carry, jax.random.split(key, 20)
         )
         rate = jnp.mean(infos.acceptance_rate)
         return StaleState(end.position, end), Draw(end.position, rate, jnp.asarray(0), jnp.asarray(20))
@@ -115,7 +117,7 @@ class Stale:
 )
 def test_the_check_catches_a_stale_cache(make):
     draws = carried(Stale(make))
-    assert draws.acceptance[0].mean() > 0.5
+    assert draws.acceptance_rate[0].mean() > 0.5
     with pytest.raises(AssertionError, match="acceptance fell"):
         assert_fresh(draws)
     # and it is the cache that is caught: the same kernels, made anew from the position, pass
@@ -130,4 +132,4 @@ def test_a_state_holds_a_position_and_what_was_learnt_only():
     for name in ("sgld", "psgld", "mala", "hmc", "nuts"):
         state = SAMPLERS.build(name).init(jax.random.key(0), target(0).exact)
         assert isinstance(state, SamplerState)
-        assert state.tuning == ()
+        assert state.carry == ()

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.config.compose import resolve
 from fgtsva_ppl import Sparse, Thompson, simulate
-from samplers import SAMPLERS, InputError, Registry, Sampler, card, validation
+from samplers import SAMPLERS, InputError, Registry, Sampler, sampler_info, validation
 from samplers.settings import settings
 
 README = Path(__file__).parents[2] / "README.md"
@@ -84,10 +84,10 @@ def test_an_entry_point_is_found_by_name(installed):
     assert "multinomial_hmc" in registry.names()
     assert set(registry.defaults("multinomial_hmc")) >= {"steps", "step", "whiten", "adapt"}
     sampler = registry.build("multinomial_hmc", {"steps": 4})
-    assert card(type(sampler)).family == "Metropolis-adjusted"
+    assert sampler_info(type(sampler)).family == "Metropolis-adjusted"
     played = simulate(Sparse(dim=2), Thompson(sampler=sampler), rounds=5, runs=2)
-    assert np.all(played.gradients == 4 * 4 + 1)
-    assert np.all(played.acceptance > 0.3)
+    assert np.all(played.num_gradients == 4 * 4 + 1)
+    assert np.all(played.acceptance_rate > 0.3)
     with pytest.raises(InputError, match="step=-1"):
         registry.build("multinomial_hmc", {"step": -1})
 
@@ -112,7 +112,7 @@ def test_the_page_of_proofs_has_every_sampler_in_both_tables():
     page = PROOF.read_text()
     cards, outcomes = page.split(validation.BEGIN)
     for name, cls in SAMPLERS:
-        assert f"| `{name}` | {' | '.join(card(cls))} |" in cards
+        assert f"| `{name}` | {' | '.join(sampler_info(cls))} |" in cards
     for name in validation.proven():
         assert f"| {name} |" in outcomes
     assert "DIFFERS" not in outcomes

@@ -197,7 +197,7 @@ def test_svgd_gets_less_narrow_with_more_particles():
 
         def cloud(key):
             state = sampler.init(key, lambda k: jax.random.normal(k, (3,)))
-            particles = sampler.sample(key, GAUSSIAN, state)[0].tuning
+            particles = sampler.sample(key, GAUSSIAN, state)[0].carry
             return jnp.trace(jnp.cov(particles.T) @ CORRELATED) / 3
 
         return float(jnp.mean(jax.jit(jax.vmap(cloud))(jax.random.split(jax.random.key(SEED), 6))))

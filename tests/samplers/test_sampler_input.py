@@ -11,8 +11,8 @@ from helpers.montecarlo import SEED, assert_mean, assert_same_moments
 from fgtsva_ppl import FGTSVA, Contextual, Sparse, Thompson
 from fgtsva_ppl.agents import AGENTS, Ensemble
 from fgtsva_ppl.posteriors.feel_good import FGTSA, TS
-from fgtsva_ppl.posteriors.history import Rows, empty
-from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.posteriors.history import ReplayBuffer, empty
+from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.simulation.loop import check, simulate
 from fgtsva_ppl.types import Round
 from samplers import SAMPLERS, InputError, SamplerState, Target
@@ -117,18 +117,18 @@ def filled(rounds=40, capacity=64, dim=3):
     """A history with rows, and a round."""
     history = empty(linear=False, keep_actions=False, arms=4, dim=dim, capacity=capacity)
     rng = np.random.default_rng(0)
-    rows = Rows(*(np.zeros_like(part) for part in history.data))
+    rows = ReplayBuffer(*(np.zeros_like(part) for part in history.data))
     rows.features[:rounds] = rng.normal(size=(rounds, dim))
     rows.rewards[:rounds] = rng.normal(size=rounds)
     rows.weights[:rounds] = rng.uniform(0.5, 2.0, size=rounds)
-    history = history._replace(data=Rows(*map(jnp.asarray, rows)), rounds=jnp.asarray(rounds))
+    history = history._replace(data=ReplayBuffer(*map(jnp.asarray, rows)), rounds=jnp.asarray(rounds))
     return history, Round(jnp.asarray(rng.normal(size=(4, dim))), jnp.asarray(0.5))
 
 
 @pytest.mark.slow
 def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
     history, seen = filled()
-    target = FGTSVA(c=0.1, alpha=0.1).target(latent(Sigmoid(), 3), history, seen)
+    target = FGTSVA(c=0.1, alpha=0.1).target(flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
     full = jax.grad(target.logdensity)(x)
     for m in (40, 64, 100):
@@ -141,7 +141,7 @@ def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
 
 def test_minibatch_gradients_of_nothing_are_those_of_prior_and_bonus():
     history, seen = filled(rounds=0)
-    target = TS().target(latent(Sigmoid(), 3), history, seen)
+    target = TS().target(flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
     np.testing.assert_allclose(target.minibatch_gradient(jax.random.key(0), x, 5), -x, rtol=1e-9)
 
@@ -152,7 +152,7 @@ def test_minibatches_run_in_the_loop(name):
     agent = Thompson(reward=Sigmoid(), sampler=SAMPLERS.build(name, {"minibatch": 8, "steps": 3}))
     played = simulate(Sparse(dim=2), agent, rounds=30, runs=2)
     assert np.all(np.isfinite(played.regret))
-    assert np.sum(played.restored) == 0
+    assert np.sum(played.num_resets) == 0
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_a_member_of_the_ensemble_has_the_law_of_the_posterior():
         state = agent.update(state, seen, arm, reward)
         history = history.added(actions, arm, reward, posterior.weight(sigma), posterior.variance(sigma))
     seen = Round(actions, jnp.asarray(1.0))
-    target = posterior.target(latent(agent.reward, 2), history, seen)
+    target = posterior.target(flat_model(agent.reward, 2), history, seen)
     np.testing.assert_allclose(state.precision, target.gaussian.precision, rtol=1e-12)
     members = jax.vmap(lambda m: agent.theta(state, seen, m))(jnp.arange(4000))
     exact = jax.vmap(target.exact)(jax.random.split(jax.random.key(SEED + 2), 20_000))

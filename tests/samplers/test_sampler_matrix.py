@@ -11,15 +11,15 @@ from helpers.worlds import STUDIED, quick_jit, rest_is_slow
 from samplers import (
     SAMPLERS,
     SGLD,
-    Card,
     Gaussian,
     Kernel,
     MarkovSampler,
+    SamplerInfo,
     SamplerState,
     Target,
-    adapted,
-    card,
+    as_kernel,
     from_blackjax,
+    sampler_info,
 )
 from samplers.base import ASYMPTOTIC, BIASED, EXACT
 from samplers.mcmc.mala import MALA
@@ -28,7 +28,7 @@ from samplers.settings import settings
 
 class Row(NamedTuple):
     exactness: str
-    gradients: int | None  # of a draw with default settings; None where it depends on the draw
+    num_gradients: int | None  # of a draw with default settings; None where it depends on the draw
 
 
 MATRIX = {
@@ -97,13 +97,13 @@ def test_registry_is_matrix():
 
 @pytest.mark.parametrize("name", MATRIX)
 def test_card_says_what_it_is(name):
-    said = card(SAMPLERS[name])
+    said = sampler_info(SAMPLERS[name])
     assert all(isinstance(line, str) and line for line in said)
     assert said.exactness.startswith(MATRIX[name].exactness)
 
 
 def test_a_sampler_without_a_card_has_one_that_says_so():
-    assert card(type("Own", (), {})).exactness == "unknown"
+    assert sampler_info(type("Own", (), {})).exactness == "unknown"
 
 
 @pytest.mark.parametrize("name", rest_is_slow(MATRIX, (*STUDIED, "ghmc", "smc")))
@@ -113,11 +113,11 @@ def test_moving_target_leaves_nothing_stale(name):
     fixed, falling = play(sampler, 0.0), play(sampler, 50.0)
     assert np.all(np.isfinite(fixed.position))
     np.testing.assert_allclose(falling.position, fixed.position, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(falling.acceptance, fixed.acceptance, rtol=1e-5)
-    if (gradients := MATRIX[name].gradients) is not None:
-        assert np.all(fixed.gradients == gradients)
-    assert np.all(fixed.gradients >= 0)
-    assert np.sum(fixed.diverged) == 0
+    np.testing.assert_allclose(falling.acceptance_rate, fixed.acceptance_rate, rtol=1e-5)
+    if (gradients := MATRIX[name].num_gradients) is not None:
+        assert np.all(fixed.num_gradients == gradients)
+    assert np.all(fixed.num_gradients >= 0)
+    assert np.sum(fixed.num_divergent) == 0
 
 
 @settings
@@ -130,7 +130,7 @@ class Stale(MALA):
 
     def sample(self, key, now, state):
         kernel = self.kernel(self.frame(now, state.position))
-        end, _ = jax.lax.scan(lambda carry, k: kernel.step(k, carry), state.tuning, jax.random.split(key, 20))
+        end, _ = jax.lax.scan(lambda carry, k: kernel.step(k, carry), state.carry, jax.random.split(key, 20))
         draw = super().sample(key, now, state)[1]
         return SamplerState(end.position, end), draw._replace(position=end.position)
 
@@ -196,7 +196,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("name", rest_is_slow(COUNTED, STUDIED))
 def test_gradients_are_counted(name):
-    """Against a log-density that counts how often it is differentiated. (svgd, vi: by shape; pathfinder: see there.)"""
+    """Against a log-density that counts how often it is with_gradient. (svgd, vi: by shape; pathfinder: see there.)"""
     seen = []
 
     @jax.custom_vjp
@@ -219,7 +219,7 @@ def test_gradients_are_counted(name):
         state = sampler.init(key, lambda k: jax.random.normal(k, (DIM,)))
         return sampler.sample(key, watched, state)[1]
 
-    reported = int(one(jax.random.key(2)).gradients)
+    reported = int(one(jax.random.key(2)).num_gradients)
     jax.effects_barrier()
     assert len(seen) == reported
 
@@ -251,22 +251,22 @@ def test_any_pair_is_a_kernel():
     def step(key, position):
         return 0.5 * position, Info()
 
-    kernel = adapted(Pair(lambda position: position, step), gradients=3)
+    kernel = as_kernel(Pair(lambda position: position, step), num_gradients=3)
     assert isinstance(kernel, Kernel)
     state, info = kernel.step(None, kernel.init(None, jnp.ones(2)))
-    assert info.gradients == 3
-    assert np.isnan(info.acceptance)
-    assert not info.diverged
+    assert info.num_gradients == 3
+    assert np.isnan(info.acceptance_rate)
+    assert not info.num_divergent
     np.testing.assert_array_equal(kernel.position(state), 0.5 * np.ones(2))
-    made = from_blackjax(lambda frame, length: Pair(lambda p: p, step), steps=2, gradients=3)()
+    made = from_blackjax(lambda frame, length: Pair(lambda p: p, step), steps=2, num_gradients=3)()
     draw = made.sample(jax.random.key(0), target(1, 0.0), SamplerState(jnp.ones(DIM)))[1]
     np.testing.assert_allclose(draw.position, 0.25 * np.ones(DIM))
-    assert draw.gradients == 7
+    assert draw.num_gradients == 7
 
 
 class Bare:
-    card: ClassVar[Card] = Card("a", "b", "c", "d")
+    info: ClassVar[SamplerInfo] = SamplerInfo("a", "b", "c", "d")
 
 
 def test_card_is_the_classs_own():
-    assert card(Bare) == Card("a", "b", "c", "d")
+    assert sampler_info(Bare) == SamplerInfo("a", "b", "c", "d")

@@ -10,7 +10,17 @@ import pytest
 
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, POSTERIORS, REWARDS, SAMPLERS, InputError
 from samplers.registry import Registry
-from samplers.settings import choice, count, defaults, documentation, integer, number, part, settings, switch
+from samplers.settings import (
+    choice,
+    defaults,
+    documentation,
+    flag,
+    nested,
+    settings,
+    static_int,
+    traced_float,
+    traced_int,
+)
 
 REGISTRIES = (SAMPLERS, ENVIRONMENTS, POSTERIORS, REWARDS, AGENTS)
 MEMBERS = [
@@ -22,20 +32,20 @@ MEMBERS = [
 
 @settings
 class Inner:
-    rate: float = number(default=1.0, above=0, doc="a rate")
+    rate: float = traced_float(default=1.0, gt=0, doc="a rate")
 
 
 @settings
 class Sample:
     kind: ClassVar[str] = "sample"
 
-    rate: float = number(default=0.5, above=0, most=2, doc="a rate")
-    floor: float | None = number(default=None, least=0, doc="a floor; null: derived")
-    turns: int = count(default=2, least=1, doc="how often")
-    steps: int = integer(default=3, least=1, most=9, doc="how many")
+    rate: float = traced_float(default=0.5, gt=0, le=2, doc="a rate")
+    floor: float | None = traced_float(default=None, ge=0, doc="a floor; null: derived")
+    turns: int = traced_int(default=2, ge=1, doc="how often")
+    steps: int = static_int(default=3, ge=1, le=9, doc="how many")
     mode: str = choice(default="slow", options=("slow", "fast"), aliases={True: "fast"}, doc="which")
-    loud: bool = switch(default=False, doc="whether")
-    inner: Inner = part(default=Inner())
+    loud: bool = flag(default=False, doc="whether")
+    inner: Inner = nested(default=Inner())
 
 
 def test_only_floats_and_counts_are_traced():

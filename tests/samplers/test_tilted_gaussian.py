@@ -17,9 +17,9 @@ from scipy.special import logsumexp
 
 from fgtsva_ppl import FGTSA, FGTSB, Linear
 from fgtsva_ppl.environments.linear import hypercube
-from fgtsva_ppl.rewards import latent
+from fgtsva_ppl.rewards import flat_model
 from samplers import Gaussian
-from samplers._argmax import first_largest
+from samplers._argmax import argmax
 from samplers.reference import tilted_gaussian
 
 DIM = 5
@@ -312,7 +312,7 @@ def test_extreme_laws_stay_finite():
 
 
 def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
-    log, model = played("fixed"), latent(Linear(), 3)
+    log, model = played("fixed"), flat_model(Linear(), 3)
     history = remembered(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
     a = FGTSA(eta=0.3, lam=0.7).target(model, history, log.next)
     b = FGTSB(eta=0.3, lam=0.7 * ROUNDS).target(model, history, log.next)
@@ -325,7 +325,7 @@ def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
 
 def test_the_oracle_of_a_posterior_draws_from_its_log_density():
     """The glue: precision, shift and lam as the posterior hands them over, against importance sampling of it."""
-    posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), latent(Linear(), 3)
+    posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), flat_model(Linear(), 3)
     history = remembered(posterior, "fixed", Linear())
     target = posterior.target(model, history, log.next)
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
@@ -346,19 +346,19 @@ def test_the_oracle_of_a_posterior_draws_from_its_log_density():
 @pytest.mark.parametrize("levels", [1, 3, 10**6])
 def test_of_several_best_arms_the_first_counts(levels):
     values = jax.random.randint(jax.random.key(levels), (7, 200), 0, levels) / 3
-    np.testing.assert_array_equal(first_largest(values), np.argmax(values, axis=0))
-    assert first_largest(values[:, 0]) == np.argmax(values[:, 0])
+    np.testing.assert_array_equal(argmax(values), np.argmax(values, axis=0))
+    assert argmax(values[:, 0]) == np.argmax(values[:, 0])
 
 
 @pytest.mark.parametrize("dim", [1, 5])
 def test_the_best_arm_is_found_where_values_are_computed_in_passing(dim):
-    """A compiler that rounded them differently in two places would find no largest one."""
+    """A compiler that rounded them differently in two tuned_algorithms would find no largest one."""
     arms, points = (jax.random.normal(jax.random.key(n), (n, dim)) for n in (33, 2500))
 
     def both(x):
         values = arms @ x
-        return first_largest(values), jnp.argmax(values)
+        return argmax(values), jnp.argmax(values)
 
     np.testing.assert_array_equal(*jax.jit(jax.vmap(both))(points))
-    alone = jax.jit(jax.vmap(lambda x: first_largest(arms @ x)))(points)
+    alone = jax.jit(jax.vmap(lambda x: argmax(arms @ x)))(points)
     np.testing.assert_array_equal(alone, np.argmax(points @ arms.T, axis=1))

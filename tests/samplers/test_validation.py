@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from samplers import MALA, SAMPLERS, card, validation
+from samplers import MALA, SAMPLERS, sampler_info, validation
 
-EXACT = [name for name, cls in SAMPLERS if "exact" in card(cls).exactness]
+EXACT = [name for name, cls in SAMPLERS if "exact" in sampler_info(cls).exactness]
 CANNOT_CROSS = "separated modes"  # no chain leaves the mode it is in; exact draws need no chain
 HARD = "small lambda, d=20, 50 arms"
 MOVING = ["isotropic", "condition 1e6", "prior, one round old", "2000 sparse rounds"]

@@ -16,7 +16,7 @@ from experiments.execute.cell_status import raised
 from fgtsva_ppl import ENVIRONMENTS, REWARDS, SAMPLERS, Sparse
 from fgtsva_ppl.types import Outcome
 from samplers import Draw, SamplerState
-from samplers.settings import number, settings
+from samplers.settings import settings, traced_float
 
 SMALL = (
     "environment=sparse",
@@ -32,8 +32,8 @@ SMALL = (
 class Blank:
     """A sampler all of whose draws are NaN."""
 
-    rate: float = number(default=1.0, doc="unused")
-    scalar = False
+    rate: float = traced_float(default=1.0, doc="unused")
+    sequential = False
 
     def init(self, key, start):
         return SamplerState(start(key))
@@ -154,7 +154,7 @@ def test_a_step_that_diverges(fgtsva):
         "sampler=exact,sgld", "sampler.step=1e200", "sampler.rule=constant", "sampler.steps=3", by="sampler"
     )
     assert_told(found, "sgld", "exact", "3 of 3 runs had no finite draw")
-    assert found[2]["sgld"]["restored"] == "36"
+    assert found[2]["sgld"]["num_resets"] == "36"
 
 
 def test_a_log_density_of_minus_infinity_everywhere(fgtsva):

@@ -69,8 +69,8 @@ def test_run_writes_what_the_contract_names(fgtsva):
     named = {"environment", "agent", "posterior", "sampler", "runs", "rounds"}
     named |= {"final_regret_mean", "final_regret_se", "final_regret_median"}
     assert named <= set(mala)
-    assert exact["acceptance"] == ""  # no such notion
-    assert 0 < float(mala["acceptance"]) <= 1
+    assert exact["acceptance_rate"] == ""  # no such notion
+    assert 0 < float(mala["acceptance_rate"]) <= 1
     assert float(mala["gradients_per_round"]) == 21
 
 
@@ -149,7 +149,7 @@ def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
     with xr.open_datatree("b/results.nc", engine="h5netcdf") as tree:
         assert [list(cell["round"].values) for cell in tree["cells"].children.values()] == [[4, 8, 12]] * 2
     for alone, together in zip(rows(Path("a")), rows(Path("b")), strict=True):
-        for key in ("final_regret_mean", "regret_gap", "gradients_per_round", "restored", "status"):
+        for key in ("final_regret_mean", "regret_gap", "gradients_per_round", "num_resets", "status"):
             if alone[key] in ("", "done"):
                 assert together[key] == alone[key]
             else:

@@ -40,7 +40,15 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
         for first, runs in ((0, 2), (2, 2), (4, 1))
     ]
     made = joined(parts)
-    for name in ("regret", "action", "acceptance", "diverged", "gradients", "restored", "impossible"):
+    for name in (
+        "regret",
+        "action",
+        "acceptance_rate",
+        "num_divergent",
+        "num_gradients",
+        "num_resets",
+        "outside_support",
+    ):
         np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
     assert [kept.round for kept in made.snapshots] == [7, 20]
     for ours, theirs in zip(made.snapshots, whole.snapshots, strict=True):

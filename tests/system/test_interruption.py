@@ -258,7 +258,7 @@ def test_a_name_is_one_processs_until_it_ends(tmp_path):
     path = tmp_path / "lock"
     program = (
         "import sys; from pathlib import Path; from experiments.locks import Locks\n"
-        "with Locks(Path(sys.argv[1])) as locks: print(locks.take('a'), flush=True); sys.stdin.read()"
+        "with Locks(Path(sys.argv[1])) as locks: print(locks.acquire('a'), flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with (
@@ -268,8 +268,8 @@ def test_a_name_is_one_processs_until_it_ends(tmp_path):
         ) as child,
     ):
         assert child.stdout.readline() == "True\n"
-        assert not locks.take("a")
-        assert locks.take("b")
+        assert not locks.acquire("a")
+        assert locks.acquire("b")
         child.kill()
         child.wait()
         with locks.held("a"):

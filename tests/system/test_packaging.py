@@ -53,15 +53,15 @@ def build(folder: Path) -> Path:
 
 def test_wheel_is_complete_and_works_away_from_the_checkout(tmp_path: Path) -> None:
     wheel = build(tmp_path)
-    packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    to_netcdf_bytes = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     wanted = {
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
         if path.suffix in {".c", ".py", ".yaml", ".md", ".css", ".html", ".js"} or path.name == "py.typed"
     }
-    assert packed == wanted
-    assert any(re.fullmatch(r"experiments/studies/.*\.yaml", name) for name in packed)
+    assert to_netcdf_bytes == wanted
+    assert any(re.fullmatch(r"experiments/studies/.*\.yaml", name) for name in to_netcdf_bytes)
 
     site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -137,6 +137,6 @@ def test_imports_go_one_way(package: str, other: str) -> None:
 
 def test_the_command_has_a_device_for_every_core():
     """Importing BlackJAX starts JAX with one device: ours have to be asked for before that."""
-    program = "import experiments.cli, jax; from fgtsva_ppl.runtime import cores; print(jax.device_count(), cores())"
+    program = "import experiments.cli, jax; from fgtsva_ppl.jax_config import cores; print(jax.device_count(), cores())"
     devices, cores = run(sys.executable, "-c", program, cwd=ROOT).split()
     assert devices == cores

@@ -34,9 +34,9 @@ SIGNS = {
     "ebfmi": Sign("E-BFMI", "above 0.3", lambda x: x > 0.3),
     "divergences": Sign("divergences", "none", lambda x: x == 0),
     "unique": Sign("share of moves", "above 0.1", lambda x: x > 0.1),
-    "acceptance": Sign("acceptance", "above 0.5", lambda x: x > 0.5),
+    "acceptance_rate": Sign("acceptance", "above 0.5", lambda x: x > 0.5),
 }
-NO_ALARM = "acceptance"  # a low one is a cost, not an error
+NO_ALARM = "acceptance_rate"  # a low one is a cost, not an error
 
 
 class Seen(NamedTuple):
@@ -125,7 +125,7 @@ def blind_spots(found: Sequence[Seen]) -> list[str]:
         "More regret than exact draws, and no sign of it without them": lambda s: s.costly and not s.alarms,
         "Actions wrong, and no sign of it without exact draws": lambda s: s.wrong and not s.alarms,
         "Actions wrong, with an acceptance above one half": lambda s: (
-            s.wrong and s.good.get("acceptance", False)
+            s.wrong and s.good.get("acceptance_rate", False)
         ),
         "Actions right, although some diagnostic looks bad": lambda s: not s.wrong and bool(s.alarms),
         "Actions right, with more regret than exact draws": lambda s: not s.wrong and s.costly,
