@@ -1,17 +1,19 @@
-"""How JAX is set up for tests: float64, two host devices, compiled programs kept between sessions."""
+"""JAX as the tests use it: float64, two host devices, compiled programs kept between sessions, types checked."""
 
 import os
 from pathlib import Path
 
 import jax
 import pytest
+from helpers import runtime_types
 
-# Both before the package is first imported, which sets JAX up after the machine it is on. `make clean` removes the
+# Both before the package is first imported, which configures JAX for the machine it is on. `make clean` removes the
 # folder, git ignores it.
 os.environ.setdefault("FGTSVA_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "d" / "fgtsva"))
-os.environ.setdefault("FGTSVA_PROCESSES", "1")  # no companions, but where a test asks for them
+os.environ.setdefault("FGTSVA_PROCESSES", "1")  # no further processes, except where a test starts them
 jax.config.update("jax_num_cpu_devices", 2)
 jax.devices()
+runtime_types.install()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,3 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "filterwarnings", "ignore:Error reading persistent compilation cache entry:UserWarning"
     )
+
+
+def pytest_runtest_setup() -> None:
+    runtime_types.check_named_tuples()
