@@ -1,4 +1,4 @@
-"""`fgtsva bench`: times as ratios inside one run, so that they mean the same on any machine."""
+"""`fgtsva bench`: benchmarks as ratios measured within one run, comparable between machines."""
 
 import json
 import math
@@ -31,7 +31,7 @@ PARTS: dict[str, Callable[[bool], list[Measure]]] = {
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """The parts to run; all if none is named. Raises InputError for one that does not exist."""
+    """The parts to run, all if none is named. Raises InputError for an unknown one."""
     for name in names:
         if name not in PARTS:
             raise InputError(f"unknown part {name!r}{did_you_mean(name, PARTS)}; valid: {', '.join(PARTS)}")
@@ -39,7 +39,7 @@ def chosen(names: Sequence[str]) -> list[str]:
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder. Raises InputError where nothing can be written, before anything is measured."""
+    """Creates the folder. Raises InputError before anything is measured if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -49,8 +49,8 @@ def prepare(folder: Path) -> None:
 
 
 def write(path: Path, measures: Sequence[Measure], quick: bool) -> None:
-    """Everything that was measured, and on what. Raises InputError where it cannot be written."""
-    about = {
+    """Writes the measures with machine and versions as JSON. Raises InputError if that fails."""
+    report = {
         "machine": {"processor": processor(), "devices": len(jax.devices())},
         "versions": versions(),
         "code": code_version(),
@@ -58,13 +58,13 @@ def write(path: Path, measures: Sequence[Measure], quick: bool) -> None:
         "measures": [measure._replace(value=_finite(measure.value))._asdict() for measure in measures],
     }
     try:
-        write_atomically(path, (json.dumps(about, indent=1, allow_nan=False) + "\n").encode())
+        write_atomically(path, (json.dumps(report, indent=1, allow_nan=False) + "\n").encode())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def processor() -> str:
-    """Its model where the system tells, else what kind it is."""
+    """The processor's model name if the system reports it, otherwise its architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -74,19 +74,19 @@ def processor() -> str:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no other numbers."""
+    """Finite numbers only: JSON has no others."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def table(measures: Sequence[Measure]) -> Table:
-    """The measures, those that miss their aim marked."""
-    made = Table(pad_edge=False)
+    """The measures as a table; missed aims are marked."""
+    rendered = Table(pad_edge=False)
     for name in ("part", "what"):
-        made.add_column(name, overflow="fold")
+        rendered.add_column(name, overflow="fold")
     for name in ("value", "unit", "aim", ""):
-        made.add_column(name, justify="right" if name == "value" else "left", no_wrap=True)
+        rendered.add_column(name, justify="right" if name == "value" else "left", no_wrap=True)
     for one in measures:
         mark = {None: "", True: "met", False: "[red]missed[/]"}[one.met]
         value = "–" if one.value is None else f"{one.value:.4g}"
-        made.add_row(one.part, escape(one.what), value, one.unit, one.aim, mark)
-    return made
+        rendered.add_row(one.part, escape(one.what), value, one.unit, one.aim, mark)
+    return rendered

@@ -1,4 +1,4 @@
-"""The same loop in C, built on the spot where there is a compiler."""
+"""The same loop in C, compiled on first use if there is a compiler."""
 
 import ctypes
 import hashlib
@@ -18,13 +18,13 @@ FLAGS = ("-O3", "-fopenmp", "-shared", "-fPIC")
 
 
 def compiler() -> str | None:
-    """A C compiler, if this machine has one."""
+    """Path of a C compiler, or None."""
     return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
 
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL | None:
-    """The compiled loop; None where it cannot be built."""
+    """The compiled loop, or None if it cannot be built."""
     found = compiler()
     if found is None:
         return None
@@ -54,7 +54,7 @@ def gradient(
 
 
 def largest(matrix: np.ndarray) -> float:
-    """The largest eigenvalue of a symmetric matrix, which the step is measured by."""
+    """The largest eigenvalue of a symmetric matrix, which sets the step size."""
     found = _loaded().largest
     found.restype = ctypes.c_double
     value: float = found(ctypes.c_int(len(matrix)), _pointer(matrix))

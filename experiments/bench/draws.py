@@ -1,4 +1,4 @@
-"""How fast draws come: from the oracle, by its arms and tilt; from NUTS, against a bare loop over gradients."""
+"""Draws per second of the exact sampler, and of NUTS against a bare loop over gradients."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,111 +9,111 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from experiments.bench.timing import Measure, at_least, best
+from experiments.bench.timing import Measure, at_least, fastest
 from fgtsva_ppl import FGTSVA, NUTS, Sparse, Thompson, simulate
 from samplers.reference import tilted_gaussian
 from samplers.target import Gaussian
 
 DIM = 5
 TURNS = 3
-ALARM = 5.0  # standard errors by which an acceptance may miss what is promised
+ALARM = 5.0  # standard errors by which an acceptance rate may fall short of the prediction
 ROUNDING = 1e-9
-WEIGHED = 20_000  # points at which a target is weighed against its envelope
+NUM_POINTS = 20_000  # at which target and envelope are compared
 
 
 def oracle_draws(quick: bool) -> list[Measure]:
-    """Draws a second, and acceptance against the better envelope's promise."""
+    """Draws per second, and acceptance rate against its prediction from the masses of target and envelope."""
     arms = (8, 32) if quick else (8, 32, 256, 1024)
     pulls = (0.0, 0.3, 1.2, 5.0, 50.0)  # lam s
     number = 1000 if quick else 4000
-    told, worst = [], np.inf
+    measures, worst = [], np.inf
     draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_kept, in_axes=(0, None)))
     for K in arms:
-        law = _law(K)
+        law = _untilted(K)
         longest = float(jnp.sqrt(jnp.max(jnp.sum(law.arms**2, axis=-1))))
         for pull in pulls:
             tilted = law._replace(lam=jnp.asarray(pull / longest))
             keys = jax.random.split(jax.random.key(K), number)
             seen = np.asarray(draw(keys, tilted)[1])
-            time = best({"draws": partial(_done, draw, keys, tilted)}, TURNS)["draws"]
-            accepted, promised = number / seen.sum(), promise(tilted)
-            error = np.hypot(accepted * np.sqrt((1 - accepted) / number), promised.error)
-            short = accepted - promised.value
+            time = fastest({"draws": partial(_wait_for, draw, keys, tilted)}, TURNS)["draws"]
+            accepted, predicted = number / seen.sum(), predicted_acceptance(tilted)
+            error = np.hypot(accepted * np.sqrt((1 - accepted) / number), predicted.error)
+            short = accepted - predicted.value
             worst = min(worst, short / error if abs(short) > ROUNDING else 0.0)
-            told.append(
+            measures.append(
                 Measure(
                     "oracle",
-                    f"K={K}, lam s={pull:g}: accepted {accepted:.3f}, promised {promised.value:.3f}",
+                    f"K={K}, lam s={pull:g}: accepted {accepted:.3f}, predicted {predicted.value:.3f}",
                     number / time.seconds,
                     "draws/s",
                 )
             )
-    told.append(
-        at_least("oracle", "acceptance - promise, in standard errors, at worst", worst, -ALARM, "errors")
+    measures.append(
+        at_least("oracle", "acceptance - prediction, in standard errors, at worst", worst, -ALARM, "errors")
     )
-    return told
+    return measures
 
 
-def _done(program: Callable[..., Any], *arguments: Any) -> None:
+def _wait_for(program: Callable[..., Any], *arguments: Any) -> None:
     jax.block_until_ready(program(*arguments))
 
 
-class Promise(NamedTuple):
-    """An acceptance, with the standard error of its estimate."""
+class Prediction(NamedTuple):
+    """An acceptance rate, with the standard error of its estimate."""
 
     value: float
     error: float
 
 
-def promise(law: tilted_gaussian.Tilted) -> Promise:
-    """What the better envelope accepts: the target's mass over its own, with no proposal kept or thrown away.
+def predicted_acceptance(law: tilted_gaussian.Tilted) -> Prediction:
+    """The acceptance rate of the better envelope: the target's mass over the envelope's, by importance sampling.
 
-    The target's mass is that of the mixture times the mean, over the mixture, of exp(lam max_a) / sum_a exp(lam .): a
-    weight between 1/K and 1.
+    The target's mass is that of the mixture times the mean, over the mixture, of exp(lam max_a) / sum_a exp(lam .),
+    a weight between 1/K and 1.
     """
     env = tilted_gaussian.envelopes(law)
     which, where = jax.random.split(jax.random.key(1))
-    arm = jax.random.categorical(which, env.log_weights, shape=(WEIGHED,))
-    z = jax.random.normal(where, (WEIGHED, law.mean.size)) + law.lam * law.arms[arm]
+    arm = jax.random.categorical(which, env.log_weights, shape=(NUM_POINTS,))
+    z = jax.random.normal(where, (NUM_POINTS, law.mean.size)) + law.lam * law.arms[arm]
     values = law.lam * (law.offset + z @ law.arms.T)
     weights = np.exp(jnp.max(values, axis=-1) - jax.nn.logsumexp(values, axis=-1))
     scale = float(jnp.exp(env.mixture - jnp.minimum(env.mixture, env.inflated)))
-    return Promise(scale * weights.mean(), scale * weights.std() / WEIGHED**0.5)
+    return Prediction(scale * weights.mean(), scale * weights.std() / NUM_POINTS**0.5)
 
 
-def _law(arms: int) -> tilted_gaussian.Tilted:
+def _untilted(arms: int) -> tilted_gaussian.Tilted:
     rows = jax.random.normal(jax.random.key(arms), (arms, DIM))
     unit = rows / jnp.linalg.norm(rows, axis=-1, keepdims=True)
     return tilted_gaussian.tilted(Gaussian(DIM * jnp.eye(DIM), jnp.ones(DIM)), unit, jnp.asarray(0.0))
 
 
 def nuts(quick: bool) -> list[Measure]:
-    """Leapfrog steps a second in the paper's posterior after 200 rounds, one chain after the other."""
+    """Leapfrog steps per second in the paper's posterior after 200 rounds, one chain after the other."""
     chains = 50 if quick else 500
     environment, agent = Sparse(), Thompson(posterior=FGTSVA(), sampler=NUTS()).for_horizon(1000)
-    played = simulate(environment, agent, rounds=200, runs=1, probes=[200])
-    state = jax.tree.map(lambda x: jnp.asarray(x[0]), played.snapshots[0].states)
+    simulation = simulate(environment, agent, rounds=200, runs=1, probes=[200])
+    state = jax.tree.map(lambda x: jnp.asarray(x[0]), simulation.snapshots[0].states)
     seen, _ = environment.round(jax.random.key(1), environment.start(jax.random.key(0)))
     target = agent.target(state, seen)
 
     @jax.jit
-    def sampled(keys: Array) -> Array:
+    def sample_chains(keys: Array) -> Array:
         one = partial(agent.sampler.sample, target=target, state=state.sampler)
         return jax.lax.map(lambda key: one(key)[1].num_gradients, keys)
 
     @jax.jit
-    def bare(position: Array, steps: Array) -> Array:
+    def bare_loop(position: Array, steps: Array) -> Array:
         slope = jax.grad(target.logdensity)
         return jax.lax.fori_loop(0, steps, lambda _, x: x + 1e-12 * slope(x), position)
 
     keys = jax.random.split(jax.random.key(2), chains)
-    steps = int(np.sum(sampled(keys)))
+    steps = int(np.sum(sample_chains(keys)))
     works = {
-        "NUTS": partial(_done, sampled, keys),
-        "bare": partial(_done, bare, state.sampler.position, jnp.asarray(steps)),
+        "NUTS": partial(_wait_for, sample_chains, keys),
+        "bare": partial(_wait_for, bare_loop, state.sampler.position, jnp.asarray(steps)),
     }
     works["bare"]()
-    times = best(works, TURNS)
+    times = fastest(works, TURNS)
     return [
         Measure("nuts", "leapfrog steps", steps / times["NUTS"].seconds, "1/s"),
         Measure("nuts", "gradients in a bare loop", steps / times["bare"].seconds, "1/s"),

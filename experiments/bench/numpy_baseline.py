@@ -1,4 +1,4 @@
-"""The paper's SGLD cell as a plain NumPy loop: one run after the other, one step after the other."""
+"""The paper's SGLD cell as a NumPy loop: one run after the other, one step after the other."""
 
 import numpy as np
 
@@ -15,14 +15,11 @@ def langevin(
 ) -> np.ndarray:
     """Final regrets of all runs."""
     return np.array(
-        [
-            _played(actions, rounds, steps, size, c, p, np.random.default_rng([seed, run]))
-            for run in range(runs)
-        ]
+        [_run(actions, rounds, steps, size, c, p, np.random.default_rng([seed, run])) for run in range(runs)]
     )
 
 
-def _played(
+def _run(
     actions: np.ndarray,
     rounds: int,
     steps: int,

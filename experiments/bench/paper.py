@@ -1,4 +1,4 @@
-"""The paper's SGLD cell against a plain NumPy loop and a plain C loop of the same algorithm."""
+"""The paper's SGLD cell against a NumPy loop and a C loop of the same algorithm."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 
 from experiments.bench import c_baseline, numpy_baseline
-from experiments.bench.timing import Measure, at_least, at_most, best
+from experiments.bench.timing import Measure, at_least, at_most, fastest
 from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, simulate
 from fgtsva_ppl.environments.linear import hypercube
 
 PART = "paper"
 DIM, STEPS, STEP, C, P = 5, 20, 0.5, 0.003, 0.1
 TURNS = 5
-FEW = 2  # runs of the NumPy loop, which goes through them one by one, on one core
+NUMPY_RUNS = 2  # runs of the NumPy loop, one after the other on one core
 
 
 def settings(runs: int, rounds: int, seed: int = 0) -> dict[str, Any]:
-    """What the loops that are not ours are called with."""
+    """Arguments of the baseline loops."""
     return {"runs": runs, "rounds": rounds, "steps": STEPS, "size": STEP, "c": C, "p": P, "seed": seed}
 
 
@@ -27,15 +27,15 @@ def arms() -> np.ndarray:
 
 
 def ours(runs: int, rounds: int, seed: int = 0) -> np.ndarray:
-    """Final regrets of all runs, by the library."""
+    """Final regrets of all runs, by this library."""
     agent = Thompson(posterior=FGTSVA(c=C), sampler=SGLD(steps=STEPS, step=STEP))
     return simulate(Sparse(dim=DIM, p=P), agent, rounds=rounds, runs=runs, seed=seed).cumulative_regret[:, -1]
 
 
 def measure(quick: bool) -> list[Measure]:
-    """Times of the same cell, compilation apart."""
+    """Times of the same cell, compilation excluded."""
     runs, rounds = (100, 100) if quick else (100, 1000)
-    few, share = settings(FEW, rounds), runs / FEW
+    few, share = settings(NUMPY_RUNS, rounds), runs / NUMPY_RUNS
     works: dict[str, Callable[[], Any]] = {
         "ours": lambda: ours(runs, rounds),
         "NumPy": lambda: numpy_baseline.langevin(arms(), **few),
@@ -44,20 +44,20 @@ def measure(quick: bool) -> list[Measure]:
         works["C"] = lambda: c_baseline.langevin(arms(), **settings(runs, rounds))
     for work in works.values():
         work()
-    times = best(works, TURNS)
+    times = fastest(works, TURNS)
     loop = times["NumPy"].seconds * share
-    told = [
+    measures = [
         Measure(PART, f"{name}, {runs} runs of {rounds} rounds", times[name].seconds, "s")
         for name in ("ours", "C")
         if name in times
     ]
-    told.append(Measure(PART, f"NumPy, one core, from {FEW} runs", loop, "s"))
+    measures.append(Measure(PART, f"NumPy, one core, from {NUMPY_RUNS} runs", loop, "s"))
     if "C" in times:
-        told += [
+        measures += [
             at_most(PART, "ours / C, clock", times["ours"].seconds / times["C"].seconds, 2),
             at_most(PART, "ours / C, all cores", times["ours"].cpu / times["C"].cpu, 2),
         ]
     else:
-        told.append(Measure(PART, "C: no compiler with OpenMP here", None, ""))
-    told.append(at_least(PART, "NumPy / ours, clock", loop / times["ours"].seconds, 50))
-    return told
+        measures.append(Measure(PART, "C: no compiler with OpenMP here", None, ""))
+    measures.append(at_least(PART, "NumPy / ours, clock", loop / times["ours"].seconds, 50))
+    return measures

@@ -1,4 +1,4 @@
-"""What a round costs early and late: linear rewards, whose cost should not grow, and general ones, whose cost may."""
+"""Cost of a round early and late in a run, for linear and for general rewards."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from experiments.bench.timing import Measure, at_most, best
+from experiments.bench.timing import Measure, at_most, fastest
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
@@ -19,7 +19,7 @@ from samplers.settings import settings, static_int, traced_float
 
 ARMS, CONTEXT = 5, 4
 NOISE = 0.5
-PIECE = 64  # rounds that are timed together
+ROUNDS_TIMED = 64  # rounds per timing
 RUNS = 4
 TURNS = 5
 EARLY = 100  # rounds
@@ -27,7 +27,7 @@ EARLY = 100  # rounds
 
 @settings
 class Blocks(LinearEnvironment):
-    """The literature's linear workload: a context of 4 numbers in the block of one of 5 arms, d = 20, noise 0.5."""
+    """A disjoint linear bandit: a context of 4 numbers in the block of one of 5 arms, d = 20, noise 0.5."""
 
     arms: int = static_int(default=ARMS, ge=1, doc="arms")
     context: int = static_int(default=CONTEXT, ge=1, doc="numbers of a context")
@@ -55,29 +55,29 @@ class Blocks(LinearEnvironment):
 
 
 def linear(quick: bool) -> list[Measure]:
-    """Langevin steps and Hamiltonian ones at d = 20."""
+    """Langevin and Hamiltonian samplers at d = 20."""
     rounds = 640 if quick else 10_000
     posterior = TS(eta=1 / (2 * NOISE**2))
-    told = []
+    measures = []
     for name, sampler in (
         ("25 Langevin steps", SGLD(steps=25)),
         ("25 draws of 10 leapfrogs", HMC(steps=25, leapfrogs=10)),
     ):
         agent = Thompson(posterior=posterior, sampler=sampler)
         early, late = (cost.seconds for cost in _rounds_after(Blocks(), agent, (EARLY, rounds)).values())
-        told += [
+        measures += [
             Measure("linear", f"{name}: a round of {RUNS} runs after {EARLY}", 1e3 * early, "ms"),
             Measure("linear", f"{name}: a round of {RUNS} runs after {rounds}", 1e3 * late, "ms"),
             at_most("linear", f"{name}: late / early", late / early, 1.25),
         ]
-    return told
+    return measures
 
 
 def general(quick: bool) -> list[Measure]:
-    """A small network whose gradients go through all data, and one whose gradients go through a few."""
+    """A small network with full gradients and with minibatch gradients."""
     longest = 512 if quick else 8192
     environment = ENVIRONMENTS.build("mlp", {"dim": 5, "arms": 8})
-    told = []
+    measures = []
     for name, minibatch in (("all data", 0), ("16 data", 16)):
         sampler = SGLD(steps=5, minibatch=minibatch)
         agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=sampler)
@@ -88,7 +88,7 @@ def general(quick: bool) -> list[Measure]:
             ("", "ms", 1e3, many.seconds / few.seconds),
             (", working memory", "MB", 1e-6, many.memory / few.memory),
         ):
-            told += [
+            measures += [
                 Measure(
                     "general",
                     f"gradients from {name}: a round of {RUNS} runs after {t}{what}",
@@ -97,32 +97,34 @@ def general(quick: bool) -> list[Measure]:
                 )
                 for t, cost in costs.items()
             ]
-            told.append(at_most("general", f"gradients from {name}: 8 times the data{what}", growth, limit))
-    return told
+            measures.append(
+                at_most("general", f"gradients from {name}: 8 times the data{what}", growth, limit)
+            )
+    return measures
 
 
 class Cost(NamedTuple):
-    """Of a round: seconds, compilation apart, and the bytes that it works with beside what is kept."""
+    """Cost of a round: seconds without compilation, and bytes of working memory."""
 
     seconds: float
     memory: float
 
 
-class Piece(NamedTuple):
-    """PIECE rounds, compiled."""
+class TimedRounds(NamedTuple):
+    """ROUNDS_TIMED rounds, compiled."""
 
     play: Callable[[], Any]
     memory: float
 
 
 def _rounds_after(environment: Any, agent: Thompson, times: Sequence[int]) -> dict[int, Cost]:
-    """The costs of a round of RUNS runs after so many rounds of uniform play, early and late in turns."""
-    pieces = {t: _piece_after(environment, agent, t) for t in times}
-    taken = best({str(t): piece.play for t, piece in pieces.items()}, TURNS)
-    return {t: Cost(taken[str(t)].seconds / PIECE, piece.memory) for t, piece in pieces.items()}
+    """Costs of a round of RUNS runs after the given numbers of rounds of uniform play."""
+    timed = {t: _timed_rounds_after(environment, agent, t) for t in times}
+    times_taken = fastest({str(t): one.play for t, one in timed.items()}, TURNS)
+    return {t: Cost(times_taken[str(t)].seconds / ROUNDS_TIMED, one.memory) for t, one in timed.items()}
 
 
-def _piece_after(environment: Any, agent: Thompson, t: int) -> Piece:
+def _timed_rounds_after(environment: Any, agent: Thompson, t: int) -> TimedRounds:
     agent, uniform = agent.for_horizon(2 * t), AGENTS.build("uniform", {})
 
     def turn(player: Any, key: Array, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
@@ -137,7 +139,7 @@ def _piece_after(environment: Any, agent: Thompson, t: int) -> Piece:
         return agent.grow(state, 2 * t)
 
     def play(key: Array, state: ThompsonState) -> ThompsonState:
-        return jax.lax.scan(partial(turn, agent, key), state, t + jnp.arange(PIECE))[0]
+        return jax.lax.scan(partial(turn, agent, key), state, t + jnp.arange(ROUNDS_TIMED))[0]
 
     keys = jax.random.split(jax.random.key(0), RUNS)
     states = jax.jit(jax.vmap(begin))(keys)
@@ -149,4 +151,4 @@ def _piece_after(environment: Any, agent: Thompson, t: int) -> Piece:
         jax.block_until_ready(compiled(keys, states))
 
     again()
-    return Piece(again, float(memory.temp_size_in_bytes))
+    return TimedRounds(again, float(memory.temp_size_in_bytes))

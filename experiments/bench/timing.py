@@ -1,4 +1,4 @@
-"""Times that can be compared: alternatives take turns, and the best turn of each counts."""
+"""Timing: alternatives run in turns, and the fastest turn of each counts."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,30 +6,38 @@ from typing import Any, NamedTuple
 
 
 class Time(NamedTuple):
-    """Of one thing: seconds on the clock, and seconds of all cores together."""
+    """Wall-clock seconds, and CPU seconds summed over all cores."""
 
     seconds: float
     cpu: float
 
 
-def once(work: Callable[[], Any]) -> Time:
-    """How long it takes this time."""
+def time_once(work: Callable[[], Any]) -> Time:
+    """Times one call."""
     clock, cpu = time.perf_counter(), time.process_time()
     work()
     return Time(time.perf_counter() - clock, time.process_time() - cpu)
 
 
-def best(works: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, Time]:
-    """The shortest times of several turns. On a busy machine `cpu` is the steadier of the two."""
-    found = [{name: once(work) for name, work in works.items()} for _ in range(turns)]
+def fastest(works: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, Time]:
+    """Times several alternatives in turns; on a busy machine `cpu` varies less than `seconds`.
+
+    Args:
+        works: What to time, by name.
+        turns: How often each is called.
+
+    Returns:
+        The shortest wall-clock time and the shortest CPU time of each.
+    """
+    timed = [{name: time_once(work) for name, work in works.items()} for _ in range(turns)]
     return {
-        name: Time(min(turn[name].seconds for turn in found), min(turn[name].cpu for turn in found))
+        name: Time(min(turn[name].seconds for turn in timed), min(turn[name].cpu for turn in timed))
         for name in works
     }
 
 
 class Measure(NamedTuple):
-    """A line of the result. `value` is None where it cannot be measured, `met` where nothing is aimed at."""
+    """A row of the benchmark. `value` is None if it cannot be measured, `met` is None if there is no aim."""
 
     part: str
     what: str
@@ -40,10 +48,10 @@ class Measure(NamedTuple):
 
 
 def at_most(part: str, what: str, value: float, limit: float, unit: str = "ratio") -> Measure:
-    """A measure that should not be above a limit."""
+    """A measure whose value should not exceed a limit."""
     return Measure(part, what, float(value), unit, f"at most {limit:g}", bool(value <= limit))
 
 
 def at_least(part: str, what: str, value: float, limit: float, unit: str = "ratio") -> Measure:
-    """A measure that should not be below a limit."""
+    """A measure whose value should reach a limit."""
     return Measure(part, what, float(value), unit, f"at least {limit:g}", bool(value >= limit))

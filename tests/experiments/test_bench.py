@@ -11,7 +11,7 @@ from helpers.montecarlo import SEED, assert_mean, standard_error
 
 from experiments import bench
 from experiments.bench import c_baseline, numpy_baseline, paper
-from experiments.bench.draws import _law, promise
+from experiments.bench.draws import _untilted, predicted_acceptance
 from experiments.bench.rounds import Blocks
 from experiments.bench.timing import Time, at_least, at_most
 from experiments.cli import commands
@@ -63,10 +63,10 @@ def test_the_compiled_loop_gives_the_same_numbers_again():
 @pytest.mark.parametrize("pull", [0.0, 0.5, 3.0])
 def test_the_promise_is_mass_over_mass(pull):
     """The target's mass by numpy_baseline Monte Carlo, which gets to where it is while the tilt is not too strong."""
-    law = _law(8)._replace(lam=jnp.asarray(pull))
+    law = _untilted(8)._replace(lam=jnp.asarray(pull))
     z = jax.random.normal(jax.random.key(SEED), (20_000, law.mean.size))
     weights = np.exp(law.lam * jnp.max(law.offset + z @ law.arms.T, axis=-1))
-    env, found = tilted_gaussian.envelopes(law), promise(law)
+    env, found = tilted_gaussian.envelopes(law), predicted_acceptance(law)
     envelope = np.exp(min(env.mixture, env.inflated))
     assert 0 < found.value <= 1 + 1e-9
     assert_mean(weights / envelope, found.value, found.error + 1e-12)
@@ -75,8 +75,8 @@ def test_the_promise_is_mass_over_mass(pull):
 @pytest.mark.parametrize("arms", [1, 6])
 def test_a_single_best_arm_is_promised_all(arms):
     """Under a strong tilt towards arms far apart the mixture is the target, nearly."""
-    law = _law(arms)
-    found = promise(law._replace(lam=jnp.asarray(200.0)))
+    law = _untilted(arms)
+    found = predicted_acceptance(law._replace(lam=jnp.asarray(200.0)))
     np.testing.assert_allclose(found.value, 1, atol=1e-3)
 
 
@@ -132,7 +132,7 @@ def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
 
 def test_what_cannot_be_measured_is_null(tmp_path, monkeypatch):
     monkeypatch.setattr(c_baseline, "library", lambda: None)
-    monkeypatch.setattr(paper, "best", lambda works, turns: dict.fromkeys(works, Time(1.0, 1.0)))
+    monkeypatch.setattr(paper, "fastest", lambda works, turns: dict.fromkeys(works, Time(1.0, 1.0)))
     monkeypatch.setattr(paper, "ours", lambda runs, rounds: None)
     missing = bench.Measure("memory", "peak", float("nan"), "MB")
     bench.write(tmp_path / "bench.json", [*paper.measure(True), missing], True)
