@@ -12,7 +12,7 @@ from experiments.bench.timing import Measure, at_most, best
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
-from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
+from fgtsva_ppl.environments.noise import ConstantNoise, StationaryNoise
 from fgtsva_ppl.simulation.loop import reveal
 from fgtsva_ppl.types import Shape
 from samplers.settings import settings, static_int, traced_float
@@ -45,11 +45,11 @@ class Blocks(LinearEnvironment):
         return Shape(self.arms, self.dim, fixed_actions=False, linear=True)
 
     @property
-    def noise(self) -> SteadyNoise:
+    def noise(self) -> StationaryNoise:
         """Constant."""
         return ConstantNoise(self.scale)
 
-    def actions(self, key: Array) -> Array:
+    def round_actions(self, key: Array) -> Array:
         """A normal context in every arm's own block."""
         return jnp.kron(jnp.eye(self.arms), jax.random.normal(key, (self.context,)))
 

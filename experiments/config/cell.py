@@ -24,7 +24,7 @@ PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 MOST_ROUNDS = 10**9  # of all runs of a cell together, each of which is kept
 MOST_SEED = 2**32 - 1
 REFERENCE = "exact"  # the sampler that the others are held against
-OWN = "own"  # the noise that changes nothing, and that a cell does without
+OWN = "default"  # the noise that changes nothing, and that a cell does without
 
 GROUPS: dict[str, Registry[Any]] = {
     "environment": ENVIRONMENTS,

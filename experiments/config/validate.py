@@ -54,7 +54,7 @@ def _check_agent(name: str) -> None:
 
 
 def check_used(said: Grid, cells: Iterable[Cell]) -> None:
-    """Nothing was said of a group that no chosen agent has. Noise is no agent's, and `own` leaves it away."""
+    """Nothing was said of a group that no chosen agent has. Noise is no agent's, and `default` leaves it away."""
     used = {"noise", *(group for cell in cells for group in cell.parts)}
     for key in said:
         group = key.partition(".")[0]

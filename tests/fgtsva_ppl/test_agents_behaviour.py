@@ -41,8 +41,8 @@ ANYWHERE = ["thompson", "greedy", "epsilon_greedy", "uniform", "clairvoyant"]
 class OneByOne(Dense):
     """Every run has a matrix of arms of its own, and the compiler another product to round."""
 
-    def own_actions(self, key):
-        return self.actions(key)
+    def instance_actions(self, key):
+        return self.round_actions(key)
 
 
 @pytest.mark.parametrize("agent", [OFUL(radius=0.03), WeightedOFUL(radius=0.3), SAVE(radius=0.1)], ids=repr)

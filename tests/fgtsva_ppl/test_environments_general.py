@@ -21,12 +21,12 @@ from fgtsva_ppl.environments import (
     LogisticBandit,
     MLPBandit,
     OpenML,
-    Quadratic,
+    QuadraticBandit,
     TableBandit,
     Wheel,
     datasets,
 )
-from fgtsva_ppl.environments.encoding import encoded
+from fgtsva_ppl.environments.encoding import encode
 from fgtsva_ppl.simulation.loop import check, reveal
 from fgtsva_ppl.types import Environment
 
@@ -66,7 +66,7 @@ def test_a_logistic_truth_is_a_probability_of_the_features():
 
 
 def test_a_quadratic_truth_is_even():
-    theta, seen, outcome = rounds(Quadratic(dim=3, arms=4, gain=2.0))
+    theta, seen, outcome = rounds(QuadraticBandit(dim=3, arms=4, gain=2.0))
     np.testing.assert_allclose(outcome.means, 2 * (seen.actions @ np.asarray(theta)) ** 2, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(theta), 1)
 
@@ -106,8 +106,8 @@ def test_nothing_to_remember_is_no_obstacle():
 
 def test_encodings():
     context = jnp.asarray([2.0, 3.0])
-    np.testing.assert_array_equal(encoded(context, 2, "disjoint"), [[2, 3, 1, 0, 0, 0], [0, 0, 0, 2, 3, 1]])
-    np.testing.assert_array_equal(encoded(context, 2, "joint"), [[2, 3, 1, 0], [2, 3, 0, 1]])
+    np.testing.assert_array_equal(encode(context, 2, "disjoint"), [[2, 3, 1, 0, 0, 0], [0, 0, 0, 2, 3, 1]])
+    np.testing.assert_array_equal(encode(context, 2, "joint"), [[2, 3, 1, 0], [2, 3, 0, 1]])
 
 
 def test_the_right_class_pays_one():
@@ -171,8 +171,8 @@ def test_a_table_is_read_from_a_file(tmp_path, suffix):
             {"kind": ["a", "b", None, "c"]},
             "1 missing values, 1 of them in column 'kind'; fill or drop them first",
         ),
-        ({"kind": "a"}, "label 'kind' is constant; there must be two classes at least"),
-        ({"size": 1.0, "colour": "red"}, "has no column beside 'kind' that varies"),
+        ({"kind": "a"}, "label 'kind' is constant; there must be at least two classes"),
+        ({"size": 1.0, "colour": "red"}, "has no column besides 'kind' that varies"),
         ({"size": [1.0, 2.0, np.inf, 4.0]}, "has numbers that are not finite"),
     ],
 )
@@ -203,8 +203,8 @@ def test_where_a_table_is_not(tmp_path):
         with pytest.raises(InputError, match=message.replace("'", ".")):
             _ = environment.shape
     many = FRAME.iloc[:1].loc[[0] * 101].assign(kind=range(101), size=range(101))
-    with pytest.raises(InputError, match="label 'kind' has 101 values; each is an arm, and 100 are the most"):
-        datasets.tabulated(many, "kind", "data")
+    with pytest.raises(InputError, match="label 'kind' has 101 values, one arm each; at most 100 are allowed"):
+        datasets.table_from_frame(many, "kind", "data")
 
 
 def test_openml_is_asked_once_and_a_missing_word_is_a_category(monkeypatch, tmp_path):
@@ -221,12 +221,12 @@ def test_openml_is_asked_once_and_a_missing_word_is_a_category(monkeypatch, tmp_
         return Fetched
 
     monkeypatch.setenv("FGTSVA_CACHE", str(tmp_path))
-    monkeypatch.setattr(datasets._scikit_learn(), "fetch_openml", fetch_openml)
+    monkeypatch.setattr(datasets._sklearn_datasets(), "fetch_openml", fetch_openml)
     environment = OpenML(dataset="magic")
     assert environment.shape == (3, 3 * 5, False, False)  # size; red, blue, missing; 1
     assert environment.table.labels.tolist() == [1, 0, 1, 2]
     assert asked == [("MagicTelescope", 1)]
-    datasets.reduced.cache_clear()
+    datasets.load_reduced.cache_clear()
 
 
 def test_no_network_is_told_in_one_line(monkeypatch, tmp_path):
@@ -234,7 +234,7 @@ def test_no_network_is_told_in_one_line(monkeypatch, tmp_path):
         raise URLError("no route to host")
 
     monkeypatch.setenv("FGTSVA_CACHE", str(tmp_path))
-    monkeypatch.setattr(datasets._scikit_learn(), "fetch_openml", fetch_openml)
+    monkeypatch.setattr(datasets._sklearn_datasets(), "fetch_openml", fetch_openml)
     with pytest.raises(
         InputError, match=r"cannot get 'adult' from OpenML: .*no route to host.*needs a network"
     ):
@@ -242,13 +242,13 @@ def test_no_network_is_told_in_one_line(monkeypatch, tmp_path):
 
 
 WORLD = Contextual(dim=3, arms=4)
-BROUGHT = [name for name in NOISES.names() if name != "own"]
+BROUGHT = [name for name in NOISES.names() if name != "default"]
 
 
 @pytest.mark.parametrize("name", rest_is_slow(BROUGHT, ["sparse", "by_context"]))
 def test_noise_goes_with_any_environment(name):
     bare, noisy = rounds(WORLD), rounds(WithNoise(WORLD, NOISES.build(name)))
-    np.testing.assert_array_equal(noisy[0].truth.theta, bare[0].theta)
+    np.testing.assert_array_equal(noisy[0].inner.theta, bare[0].theta)
     np.testing.assert_array_equal(noisy[1].actions, bare[1].actions)
     np.testing.assert_array_equal(noisy[2].means, bare[2].means)
     sigma, noise = noisy[1].sigma, noisy[2].noise
@@ -272,7 +272,7 @@ def test_noise_keeps_to_the_environments_convention():
 
 def test_noise_is_a_group_of_the_command_line():
     words = ["environment=quadratic", "reward=mlp", "sampler=mala", "rounds=3", "runs=1"]
-    plain, *noisy = resolve([*words, "noise=own,sparse,decaying", "noise.power=0.25"]).cells
+    plain, *noisy = resolve([*words, "noise=default,sparse,decaying", "noise.power=0.25"]).cells
     assert "noise" not in plain.parts  # so that its id is that of a cell that says nothing of noise
     assert plain.id == resolve(words).cells[0].id
     assert [cell.flat["noise"] for cell in noisy] == ["sparse", "decaying"]
@@ -288,7 +288,7 @@ def test_a_cell_knows_the_content_of_its_table(tmp_path, monkeypatch):
     ids = []
     for frame in (FRAME, FRAME.iloc[:3], FRAME):
         frame.to_csv(path, index=False)
-        monkeypatch.setattr(datasets, "_read", {})  # as in another process
+        monkeypatch.setattr(datasets, "_digests", {})  # as in another process
         ids.append(resolve(words).cells[0].id)
     assert ids[0] == ids[2] != ids[1]
     FRAME.iloc[:3].to_csv(path, index=False)
