@@ -203,7 +203,9 @@ def test_where_a_table_is_not(tmp_path):
         with pytest.raises(InputError, match=message.replace("'", ".")):
             _ = environment.shape
     many = FRAME.iloc[:1].loc[[0] * 101].assign(kind=range(101), size=range(101))
-    with pytest.raises(InputError, match="label 'kind' has 101 values, one arm each; at most 100 are allowed"):
+    with pytest.raises(
+        InputError, match="label 'kind' has 101 values, one arm each; at most 100 are allowed"
+    ):
         datasets.table_from_frame(many, "kind", "data")
 
 

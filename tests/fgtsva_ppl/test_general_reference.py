@@ -14,7 +14,7 @@ import pytest
 from helpers.montecarlo import SEED, assert_mean, moments
 
 from fgtsva_ppl import FGTSVA, HMC, MLP, NUTS, Logistic, Thompson
-from fgtsva_ppl.diagnostics.quality import gate
+from fgtsva_ppl.diagnostics.reference import rejection_reason
 from fgtsva_ppl.environments import LogisticBandit, MLPBandit
 from fgtsva_ppl.types import Round
 
@@ -90,7 +90,7 @@ def reference(case, probe):
 def test_they_agree_with_the_reference(case, name, probe):
     agent, _, seen = remembered(case)
     state, chains, diverged = reference(case, probe)
-    assert gate(chains, diverged) == ""
+    assert rejection_reason(chains, diverged) == ""
     keys = jax.random.split(jax.random.key(SEED + 200), REPLICAS)
     ours, _ = values(agent, SAMPLERS[case, name], state, seen, keys, reference=False)
     flat = chains.reshape(-1, ARMS)

@@ -1,0 +1,83 @@
+"""Overdispersed restarts: several starting points per round, as R-hat and nested R-hat require."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Key
+
+from samplers import MarkovSampler, Sampler, SamplerState, Target
+from samplers.adaptation.preconditioning import frame
+from samplers.vi.base import mode
+
+MODE_ITERATIONS = 20  # Newton steps from a draw of the prior to a mode
+
+PriorDraw = Callable[[Array], Array]  # from a key to a position (size,)
+
+
+class ModeSearch(NamedTuple):
+    """A mode of the target, and the draw from the prior at which the search for it started."""
+
+    start: Float[Array, "*batch size"]
+    mode: Float[Array, "*batch size"]
+
+
+def search_mode(key: Key[Array, ""], target: Target, prior: PriorDraw) -> ModeSearch:
+    """Climbs from a draw of the prior to a mode, so that different keys may lead to different modes.
+
+    Without a known curvature there is no search: the start itself is returned as the mode.
+    """
+    start = prior(jax.random.split(key, 3)[0])
+    return ModeSearch(start, start if target.precision is None else mode(target, start, MODE_ITERATIONS))
+
+
+def overdispersed_start(
+    key: Key[Array, ""], target: Target, prior: PriorDraw, search: ModeSearch
+) -> PriorDraw:
+    """Distribution N(mode, 4 / curvature) of starting points, which needs no exact draws from the target.
+
+    Args:
+        key: one key per superchain. Three quarters of the variance are drawn from it and thus shared by all starting
+            points of a superchain (the particles of a population, for example); one quarter is drawn per point.
+        target: the posterior of the round.
+        prior: draws a position from the prior.
+        search: the mode to start from, found by `search_mode` with the same key.
+
+    Returns:
+        A function that draws a starting point from a key. It is `prior` where the curvature is unknown, and it returns
+        the start of the mode search where a point is not finite.
+    """
+    if target.precision is None:
+        return prior
+    coordinates = frame(target, search.mode, "dense")
+    shared_key = jax.random.split(key, 3)[1]
+    centre = coordinates.from_target(search.mode) + jnp.sqrt(3.0) * jax.random.normal(
+        shared_key, search.mode.shape, search.mode.dtype
+    )
+
+    def draw(key: Array) -> Array:
+        noise = jax.random.normal(key, search.mode.shape, search.mode.dtype)
+        point = coordinates.to_target(centre + noise)
+        return jnp.where(jnp.all(jnp.isfinite(point)), point, search.start)
+
+    return draw
+
+
+def restart(
+    key: Key[Array, ""],
+    sampler: Sampler,
+    state: SamplerState,
+    target: Target,
+    prior: PriorDraw,
+    search: ModeSearch,
+) -> SamplerState:
+    """Restarts a sampler from an overdispersed point.
+
+    A Markov chain keeps what it has adapted (its carry). Samplers that carry particles or a fitted approximation are
+    initialized from scratch, since what they carry determines where they are.
+    """
+    init_key = jax.random.split(key, 3)[2]  # the first two are used by search_mode and overdispersed_start
+    fresh = sampler.init(init_key, overdispersed_start(key, target, prior, search))
+    return fresh._replace(carry=state.carry) if isinstance(sampler, MarkovSampler) else fresh
