@@ -359,7 +359,7 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
     shorter = resolve(["study=theorem", "rounds=1000"])
     assert all(bound(cell, rounds).stated is None for cell in shorter.cells)
     # with another alpha c is not enough, be it the one that goes with this alpha's dc
-    c = theory.recommended_c(theory.finite_bound(8, 4, 4000, 0.1**-2), theory.finite_complexity(8))
+    c = theory.recommended_c(theory.finite_eluder_bound(8, 4, 4000, 0.1**-2), theory.finite_complexity(8))
     other = resolve(["study=theorem", "posterior.alpha=0.1", f"posterior.c={c}"])
     assert all(bound(cell, rounds).stated is None for cell in other.cells)
 

@@ -1,4 +1,4 @@
-"""A finite class: its exact posterior, and the theorem's bound above the regret that is measured."""
+"""A finite class: its exact posterior, and measured regret below the theorem's bound."""
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ def some_history(posterior, rounds=6):
 
 
 def softmax_over_members(posterior, data):
-    """eq:posterior and its kin for every member."""
+    """The posterior probability of every member, directly."""
     values = table(MEMBERS, ARMS, 0)
     variance = sum(row[3] for row in data)
     lam = float(posterior.optimism(jnp.asarray(variance), ROUND.sigma))
@@ -58,13 +58,13 @@ def test_exact_draws_are_a_softmax_over_the_members(name):
     draws = jax.jit(jax.vmap(target.exact))(jax.random.split(jax.random.key(1), 20_000))
     counts = np.bincount(np.asarray(model.program.index(draws[:, 0])), minlength=MEMBERS)
     assert_frequencies(counts, softmax_over_members(posterior, data))
-    # Within a cell the position is spread as the prior is, so that other samplers aim at the same law.
+    # Within a cell the position is spread as the prior is, so that other samplers have the same target.
     shares = MEMBERS * stats.norm.cdf(np.asarray(draws[:, 0])) % 1
     assert_mean(shares[:, None] ** [1, 2], np.array([1 / 2, 1 / 3]))
 
 
 @pytest.mark.parametrize("name", POSTERIORS)
-def test_the_log_density_has_the_same_law(name):
+def test_the_log_density_has_the_same_probabilities(name):
     posterior = POSTERIORS[name]
     model, history, data = some_history(posterior)
     target = posterior.target(model, history, ROUND)
@@ -89,7 +89,7 @@ def test_the_prior_is_uniform_and_every_position_is_some_member():
         np.testing.assert_array_equal(model.program.index(positions[:, 0]), np.arange(MEMBERS))
 
 
-def test_the_environment_keeps_the_theorems_conditions():
+def test_the_environment_satisfies_the_theorems_assumptions():
     environment = FiniteClass(arms=ARMS, members=MEMBERS, p=0.5, scale=2.0)
     values = table(MEMBERS, ARMS, 0)
     assert values.min() >= 0
@@ -112,16 +112,16 @@ def test_the_environment_keeps_the_theorems_conditions():
     rest_is_slow([(0.0, 8, 4, 0), (0.1, 8, 4, 0), (1.0, 3, 2, 3)], []),
 )
 def test_measured_regret_stays_below_the_bound(p, members, arms, seed):
-    """theorem:general with alpha, c and dc as recommended. An upper confidence limit, false alarm 1e-6."""
+    """Theorem of Appendix B with the recommended alpha, c and dc. An upper confidence limit, false alarm 1e-6."""
     rounds, values = 1000, table(members, arms, seed)
-    assert len(set(values.argmax(1))) > 1, (
-        "one arm that is the best whatever the truth leaves nothing to learn"
-    )
+    assert len(set(values.argmax(1))) > 1, "nothing to learn if one arm is best under all members"
     environment = FiniteClass(arms=arms, members=members, table_seed=seed, p=p)
-    made = theory.recommended_finite(members, arms, rounds)
-    agent = Thompson(Finite(members, seed), FGTSVA(c=made.c, alpha=made.alpha), Exact())
+    recommended = theory.recommended_finite(members, arms, rounds)
+    agent = Thompson(Finite(members, seed), FGTSVA(c=recommended.c, alpha=recommended.alpha), Exact())
     regret = simulate(environment, agent, rounds=rounds, runs=50).cumulative_regret[:, -1]
     upper = np.mean(regret) + z_bound(1) * standard_error(regret)
-    assert 0 < upper < float(made.regret(p * rounds, rounds)) < rounds, "a bound above T would show nothing"
+    assert 0 < upper < float(recommended.regret_bound(p * rounds, rounds)) < rounds, (
+        "a bound above T would show nothing"
+    )
     uniform = rounds * np.mean(values.max(1) - values.mean(1))
     assert 0 < np.mean(regret) < uniform / 10, "and it learns"
