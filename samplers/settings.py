@@ -5,7 +5,6 @@ number of steps compiles once.
 """
 
 import dataclasses
-import difflib
 import math
 import types
 from collections.abc import Hashable, Iterable, Mapping
@@ -14,16 +13,7 @@ from typing import Any, Union, dataclass_transform, get_args, get_origin, get_ty
 
 import jax
 
-
-class InputError(ValueError):
-    """A mistake in what the user asked for, told in one line that names the valid choices."""
-
-
-def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` when one of the choices is close to the word, else nothing."""
-    close = difflib.get_close_matches(word, list(choices))
-    swapped = [choice for choice in close if sorted(choice) == sorted(word)]  # two letters, as fingers do
-    return f" (did you mean {(swapped or close)[0]!r}?)" if close else ""
+from samplers.errors import InputError, did_you_mean
 
 
 def traced_float(

@@ -17,8 +17,9 @@ import samplers
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
 from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Agent, Environment
+from samplers.errors import InputError
 from samplers.registry import Registry
-from samplers.settings import InputError, nested_fields
+from samplers.settings import nested_fields
 
 PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 MOST_ROUNDS = 10**9  # of all runs of a cell together, each of which is kept

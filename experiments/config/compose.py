@@ -20,7 +20,7 @@ from experiments.config.comparison import AlgorithmRun, Comparison
 from experiments.config.validate import Grid, check_keys, check_used
 from fgtsva_ppl.jax_config import PRECISIONS
 from samplers import sampler_info
-from samplers.settings import InputError, did_you_mean
+from samplers.errors import InputError, did_you_mean
 
 DEFAULTS = Path(__file__).with_name("defaults.yaml")
 STUDIES = Path(__file__).parents[1] / "studies"  # a folder each, with study.yaml in it

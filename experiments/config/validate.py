@@ -5,7 +5,8 @@ from typing import Any
 
 from experiments.config.cell import GROUPS, Cell
 from fgtsva_ppl import AGENTS, POSTERIORS
-from samplers.settings import InputError, did_you_mean, nested_fields
+from samplers.errors import InputError, did_you_mean
+from samplers.settings import nested_fields
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
 

@@ -16,8 +16,8 @@ from fgtsva_ppl.agents.thompson import Thompson
 from fgtsva_ppl.posteriors.feel_good import POSTERIORS
 from fgtsva_ppl.rewards import REWARDS
 from samplers import SAMPLERS
+from samplers.errors import InputError
 from samplers.registry import Registry
-from samplers.settings import InputError
 
 FORMAT = "fgtsva agent 3"
 PARTS: dict[str, Registry[Any]] = {"reward": REWARDS, "posterior": POSTERIORS, "sampler": SAMPLERS}

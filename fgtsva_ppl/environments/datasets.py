@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fgtsva_ppl.jax_config import cache_folder
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 MOST_CLASSES = 100
 READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}

@@ -10,7 +10,8 @@ from jax import Array
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, SteadyNoise
 from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import InputError, flag, settings, static_int, traced_float
+from samplers.errors import InputError
+from samplers.settings import flag, settings, static_int, traced_float
 
 MOST_HYPERCUBE_DIM = 16
 
