@@ -1,6 +1,6 @@
 """Settings that may be left open until the number of rounds is known."""
 
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 
 def known[T](value: T | None, name: str) -> T:

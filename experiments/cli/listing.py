@@ -8,7 +8,8 @@ from experiments.cli.terminal import longest_word
 from experiments.config.cell import GROUPS
 from experiments.config.compose import read_study, study_names
 from samplers import sampler_info
-from samplers.settings import InputError, did_you_mean, documentation
+from samplers.errors import InputError, did_you_mean
+from samplers.settings import documentation
 
 CARD = ("family", "exactness", "gradients per draw", "needs")  # what a sampler's card says
 WIDE = 100  # columns of a terminal that has room for all of it

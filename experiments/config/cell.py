@@ -17,8 +17,9 @@ import samplers
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
 from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Agent, Environment
+from samplers.errors import InputError
 from samplers.registry import Registry
-from samplers.settings import InputError, nested_fields
+from samplers.settings import flatten, nested_fields
 
 PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 MOST_ROUNDS = 10**9  # of all runs of a cell together, each of which is kept
@@ -91,7 +92,7 @@ class Cell:
         made["agent"] = self.agent
         made |= {group: getattr(self.agent, group) for group in nested_fields(type(self.agent))}
         settings: dict[str, Any] = {
-            group: {"name": self.parts[group]["name"]} | _values(part) for group, part in made.items()
+            group: {"name": self.parts[group]["name"]} | flatten(part) for group, part in made.items()
         }
         if hasattr(made["environment"], "fingerprint"):
             settings["environment"]["content"] = made["environment"].fingerprint
@@ -147,11 +148,6 @@ def _ours(part: type) -> bool:
     return part.__module__.partition(".")[0] in ("samplers", "fgtsva_ppl")
 
 
-def _values(part: Any) -> dict[str, Any]:
-    fields = (f.name for f in dataclasses.fields(part) if not f.metadata.get("nested"))
-    return {name: getattr(part, name) for name in fields}
-
-
 def needed_groups(members: Mapping[str, str]) -> list[str]:
     """The groups that a cell with these members is made of."""
     noise = [] if members["noise"] == OWN else ["noise"]
@@ -177,7 +173,7 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
-        settings = [f"{key.rpartition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
+        settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
         panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
     return panels
 
@@ -194,7 +190,7 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
         names = [_called(key, cell.flat[key]) for key in own]
         plain = usual.get(str(cell.flat.get("sampler")), {})
         settings = [
-            f"{key.rpartition('.')[2]}={_short(cell.flat[key])}"
+            f"{key.partition('.')[2]}={_short(cell.flat[key])}"
             for key in fine
             if key in cell.flat and not (key in plain and plain[key] == cell.flat[key])
         ]

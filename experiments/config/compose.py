@@ -20,7 +20,8 @@ from experiments.config.comparison import AlgorithmRun, Comparison
 from experiments.config.validate import Grid, check_keys, check_used
 from fgtsva_ppl.jax_config import PRECISIONS
 from samplers import sampler_info
-from samplers.settings import InputError, did_you_mean
+from samplers.errors import InputError, did_you_mean
+from samplers.settings import below
 
 DEFAULTS = Path(__file__).with_name("defaults.yaml")
 STUDIES = Path(__file__).parents[1] / "studies"  # a folder each, with study.yaml in it
@@ -302,17 +303,14 @@ def _cell(chosen: Mapping[str, Any]) -> Cell:
     """One cell. A setting of a member that was not chosen here (but elsewhere in the grid) is passed over."""
     members = {group: str(chosen.get(group, _defaults()[group][0])) for group in GROUPS}
     groups = needed_groups(members)
-    settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    for key, value in chosen.items():
-        group, dot, inner = key.partition(".")
-        if dot and inner in GROUPS[group].defaults(members[group]):
-            settings[group][inner] = value
-    for group in GROUPS:
-        GROUPS[group].build(members[group], settings[group])
-    parts = {
-        group: {"name": members[group], **GROUPS[group].defaults(members[group]), **settings[group]}
-        for group in groups
-    }
+    parts = {}
+    for group, registry in GROUPS.items():
+        values = below(group, chosen)
+        known = registry.defaults(members[group], values)
+        settings = {key: value for key, value in values.items() if key in known}
+        registry.build(members[group], settings)
+        if group in groups:
+            parts[group] = {"name": members[group], **known, **settings}
     numbers = {name: chosen.get(name, _written_defaults()[name]) for name in NUMBERS}
     cell = Cell(parts, **numbers, precision=chosen.get("precision", PRECISIONS[0]))
     cell.check_numbers()

@@ -25,7 +25,7 @@ from experiments.storage.folder import DTYPES, rounds_tree, snapshots, states_tr
 from fgtsva_ppl import Simulation, configure, simulate
 from fgtsva_ppl.simulation.loop import Snapshot, state_structure
 from fgtsva_ppl.timing import Seconds
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 RETRIES = (
     2  # of a piece that raises; one whose worker dies is begun again by the cluster, three times at most

@@ -30,7 +30,7 @@ from experiments.storage.locks import PATIENCE
 from fgtsva_ppl import Simulation, simulate
 from fgtsva_ppl.rewards.program import ZeroDensityError
 from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot, state_structure
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 SAVE_EVERY = 20.0  # seconds of a cell that an interruption may cost
 LOOK_EVERY = 2.0  # seconds between looks at what other processes have finished

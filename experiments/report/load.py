@@ -21,7 +21,7 @@ from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import MARK
 from experiments.storage.netcdf import check_digest, check_links, dataset
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 ROUND = re.compile(r"round_(\d+)")
 

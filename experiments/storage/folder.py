@@ -27,7 +27,7 @@ from experiments.storage.netcdf import from_netcdf, to_netcdf_bytes
 from fgtsva_ppl import Simulation, __version__
 from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot
 from fgtsva_ppl.timing import Seconds
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml
 PART = ".part"  # how the names of files end that are not whole yet

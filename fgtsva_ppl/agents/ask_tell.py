@@ -25,7 +25,7 @@ from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
 from fgtsva_ppl.rewards import AnyReward, Linear
 from fgtsva_ppl.types import Round, Shape
 from samplers import MALA, Sampler
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 START, ASK, PROBABILITIES = range(3)  # streams of the agent's randomness
 

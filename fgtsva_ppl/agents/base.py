@@ -8,7 +8,8 @@ from jax import Array
 
 from fgtsva_ppl.agents.ridge import Ridge, ridge
 from fgtsva_ppl.types import ActionInfo, Round, Shape
-from samplers.settings import InputError, traced_float
+from samplers.errors import InputError
+from samplers.settings import traced_float
 
 ROUNDING = 1e-9  # relative; differences that are not rounding are nearly never that small
 

@@ -10,7 +10,8 @@ from fgtsva_ppl.agents.base import Learned, LinearAgent, decide, lam_field
 from fgtsva_ppl.agents.ridge import ridge
 from fgtsva_ppl.rewards import AnyReward, Linear, flat_model
 from fgtsva_ppl.types import ActionInfo, Round, Shape
-from samplers.settings import InputError, settings, static, traced_float
+from samplers.errors import InputError
+from samplers.settings import settings, static, traced_float
 
 
 @settings

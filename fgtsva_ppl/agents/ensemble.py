@@ -11,7 +11,8 @@ from fgtsva_ppl.posteriors.base import REVEALED, Posterior
 from fgtsva_ppl.posteriors.feel_good import FGTSVA
 from fgtsva_ppl.rewards import AnyReward, Linear, flat_model
 from fgtsva_ppl.types import ActionInfo, Round, Shape
-from samplers.settings import InputError, nested, settings, static, static_int
+from samplers.errors import InputError
+from samplers.settings import nested, settings, static, static_int
 
 
 class Members(NamedTuple):

@@ -17,7 +17,8 @@ from fgtsva_ppl.agents.base import (
 )
 from fgtsva_ppl.horizon import known, or_else
 from fgtsva_ppl.types import Round, Shape
-from samplers.settings import InputError, choice, flag, settings, traced_float
+from samplers.errors import InputError
+from samplers.settings import choice, flag, settings, traced_float
 
 
 def self_normalised(state: Learned, lam: float, delta: float) -> Array:

@@ -15,7 +15,8 @@ from fgtsva_ppl.rewards import AnyReward, FlatModel, Linear, flat_model
 from fgtsva_ppl.rewards.program import check_values
 from fgtsva_ppl.types import ActionInfo, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
-from samplers.settings import InputError, flag, nested, settings, static
+from samplers.errors import InputError
+from samplers.settings import flag, nested, settings, static
 
 
 class ThompsonState(NamedTuple):

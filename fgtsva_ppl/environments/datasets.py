@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from fgtsva_ppl.jax_config import cache_folder
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 MAX_CLASSES = 100
 READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}

@@ -11,7 +11,8 @@ from jaxtyping import Float, Key
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, StationaryNoise
 from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import InputError, flag, settings, static_int, traced_float
+from samplers.errors import InputError
+from samplers.settings import flag, settings, static_int, traced_float
 
 MAX_HYPERCUBE_DIM = 16
 

@@ -29,8 +29,8 @@ from fgtsva_ppl.rewards.finite import FiniteProgram
 from fgtsva_ppl.rewards.program import AnyReward, FlatModel, LinearFunction, Program, RewardFunction
 from fgtsva_ppl.types import Round, Shape
 from samplers._argmax import argmax
+from samplers.errors import InputError
 from samplers.reference import tilted_gaussian
-from samplers.settings import InputError
 from samplers.target import Gaussian, Target, with_gradient
 
 MAXIMA = ("hard", "logsumexp", "softplus")

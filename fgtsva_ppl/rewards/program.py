@@ -20,7 +20,8 @@ from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import potential_energy
 
-from samplers.settings import InputError, settings
+from samplers.errors import InputError
+from samplers.settings import settings
 
 DRAWS = 256  # from a prior, which tell what it is like
 HUGE = 1e100  # no slope of a quadratic gets there

@@ -31,7 +31,7 @@ from fgtsva_ppl.types import (
     Round,
     Timed,
 )
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 LANES = 25  # runs that are computed side by side
 CHUNKS = 16  # pieces into which the rounds are cut at least, for progress and growth of histories

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.settings import InputError, choice
+from samplers.errors import InputError
+from samplers.settings import choice
 from samplers.target import Target
 
 WHITENINGS = ("dense", "diagonal", "none")

@@ -8,9 +8,10 @@ from jax import Array
 
 from samplers.adaptation.preconditioning import Preconditioned, frame
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
+from samplers.errors import InputError
 from samplers.from_blackjax import as_kernel
 from samplers.markov import MarkovSampler
-from samplers.settings import InputError, settings, traced_int
+from samplers.settings import settings, traced_int
 from samplers.target import Target
 
 

@@ -8,9 +8,10 @@ from jax import Array
 
 from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
 from samplers.base import BIASED, Kernel, SamplerInfo
+from samplers.errors import InputError
 from samplers.from_blackjax import as_kernel
 from samplers.markov import MarkovSampler
-from samplers.settings import InputError, settings, traced_float, traced_int
+from samplers.settings import settings, traced_float, traced_int
 
 
 class Microcanonical(MarkovSampler):

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import Draw, SamplerInfo, SamplerState
-from samplers.settings import InputError, settings, traced_float
+from samplers.errors import InputError
+from samplers.settings import settings, traced_float
 from samplers.target import Target
 
 

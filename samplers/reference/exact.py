@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from samplers.base import EXACT, Draw, SamplerInfo, SamplerState
-from samplers.settings import InputError, settings
+from samplers.errors import InputError
+from samplers.settings import settings
 from samplers.target import Target
 
 

@@ -7,7 +7,8 @@ from jax import Array
 
 from samplers.adaptation.preconditioning import frame
 from samplers.base import BIASED, SamplerInfo, SamplerState
-from samplers.settings import InputError, settings, static_int
+from samplers.errors import InputError
+from samplers.settings import settings, static_int
 from samplers.target import Target
 from samplers.vi.base import Approximation, Fit, mode
 

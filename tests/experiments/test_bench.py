@@ -17,8 +17,8 @@ from experiments.bench.timing import Time, at_least, at_most
 from experiments.cli import commands
 from fgtsva_ppl import FGTSVA, SGLD, Sparse, Thompson, simulate
 from fgtsva_ppl.types import Round
+from samplers.errors import InputError
 from samplers.reference import tilted_gaussian
-from samplers.settings import InputError
 
 needs_compiler = pytest.mark.skipif(c_baseline.library() is None, reason="no C compiler with OpenMP")
 LOOPS = [pytest.param(c_baseline, marks=needs_compiler), numpy_baseline]

@@ -23,7 +23,7 @@ from experiments.figures.curves import regret_curves
 from experiments.report import write
 from experiments.studies import claims
 from fgtsva_ppl import theory
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 
 def evidence(*holds: bool) -> tuple[Evidence, ...]:

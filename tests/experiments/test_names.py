@@ -5,7 +5,7 @@ import pytest
 from experiments.config.cell import labels_of
 from experiments.config.compose import resolve
 from fgtsva_ppl import AGENTS, POSTERIORS
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 
 @pytest.mark.parametrize(

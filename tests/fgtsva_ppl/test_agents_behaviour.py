@@ -29,7 +29,8 @@ from fgtsva_ppl.posteriors.feel_good import FGTSA, FGTSB, FGTSVA
 from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Round, Shape
-from samplers.settings import InputError, documentation, settings
+from samplers.errors import InputError
+from samplers.settings import documentation, settings
 
 KEY = jax.random.key(0)
 ONE = Shape(arms=1, dim=1, fixed_actions=True, linear=True)

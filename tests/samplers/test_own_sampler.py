@@ -49,7 +49,7 @@ def test_the_example_is_short():
 def restored(monkeypatch):
     """The registry forgets what a test registers, and looks for entry points again."""
     monkeypatch.setattr(SAMPLERS, "_classes", dict(SAMPLERS))
-    monkeypatch.setattr(SAMPLERS, "_looked", False)
+    monkeypatch.setattr(SAMPLERS, "_entry_points_loaded", False)
 
 
 def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, monkeypatch):

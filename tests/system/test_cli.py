@@ -17,7 +17,7 @@ from typer import rich_utils
 from experiments.cli import commands, completion
 from experiments.config.compose import resolve
 from experiments.execute import runner
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
 

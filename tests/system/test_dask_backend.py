@@ -19,7 +19,7 @@ from experiments.execute import runner
 from experiments.execute.dask_backend import cluster, distribute, joined
 from experiments.storage import folder as store
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 SMALL = (
     "environment=sparse",
