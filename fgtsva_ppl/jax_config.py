@@ -21,7 +21,7 @@ def configure(precision: str = "float64", devices: int | None = None) -> None:
 
     Args:
         precision: `float64`, or `float32`, in which precision matrices of many rounds may lose positive definiteness.
-        devices: number of host devices, one per core by default. It has no effect once JAX has been used.
+        devices: Number of host devices, one per core by default. It has no effect once JAX has been used.
     """
     jax.config.update("jax_enable_x64", precision == "float64")
     with contextlib.suppress(RuntimeError):  # raised if the backend is already initialized

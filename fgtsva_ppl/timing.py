@@ -16,7 +16,7 @@ class Stopwatch:
     """Measures wall-clock time, and how much of it jitted functions take to trace and compile.
 
     Args:
-        elapsed: time of an earlier part, if a simulation is resumed.
+        elapsed: Time of an earlier part, if a simulation is resumed.
     """
 
     def __init__(self, elapsed: Seconds = Seconds(0.0, 0.0)) -> None:  # noqa: B008 - immutable

@@ -31,6 +31,7 @@ RENAMED_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "memory": ("maxcor",),
     "warm": ("warm_start",),
     "every": ("record_every",),
+    "own": ("default",),
 }
 
 

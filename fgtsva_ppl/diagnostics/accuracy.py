@@ -32,9 +32,9 @@ def total_variation_floor(
     E|p_a - q_a| = sqrt(2/pi p_a (1 - p_a) (1/n + 1/m)).
 
     Args:
-        p: the common action distribution.
-        n: number of draws of the first sample.
-        m: number of draws of the second, or its effective size per run.
+        p: The common action distribution.
+        n: Number of draws of the first sample.
+        m: Number of draws of the second, or its effective size per run.
 
     Returns:
         The floor per run.
@@ -65,8 +65,8 @@ def moment_errors(
     on the parametrization up to affine maps.
 
     Args:
-        draws: draws of the sampler.
-        reference: draws from the posterior.
+        draws: Draws of the sampler.
+        reference: Draws from the posterior.
 
     Returns:
         The error of the mean, the root mean square of its coordinates; the error of the covariance C, the root mean
@@ -79,7 +79,7 @@ def moment_errors(
     mean_error = np.sqrt(np.mean(white.mean(axis=-2) ** 2, axis=-1))
     covariance_error = np.linalg.norm(white_covariance - np.eye(size), axis=(-2, -1)) / np.sqrt(size)
     spread = np.sqrt(np.trace(white_covariance, axis1=-2, axis2=-1) / size)
-    return mean_error, covariance_error, spread
+    return np.asarray(mean_error), np.asarray(covariance_error), np.asarray(spread)
 
 
 def projection_directions(size: int) -> Float[np.ndarray, "directions size"]:
@@ -96,8 +96,8 @@ def sliced_wasserstein(
     The mean over fixed random directions of the distance between projections, in whitened coordinates.
 
     Args:
-        draws: draws of the sampler.
-        reference: draws from the posterior.
+        draws: Draws of the sampler.
+        reference: Draws from the posterior.
 
     Returns:
         The distance per run.
@@ -121,7 +121,7 @@ def nested_rhat(
     means plus the mean variance within a chain. It is defined for a single draw per chain, where the last term is 0.
 
     Args:
-        values: positions; the chains of a superchain share a starting point.
+        values: Positions; the chains of a superchain share a starting point.
 
     Returns:
         Nested R-hat per run; NaN (0/0) if no chain has moved and all are at one point.

@@ -35,7 +35,7 @@ def ess(series: Float[np.ndarray, "*batch chains draws"]) -> Float[np.ndarray, "
     sequence (Geyer 1992).
 
     Args:
-        series: draws of one quantity.
+        series: Draws of one quantity.
 
     Returns:
         The effective sample size; N, the number of draws, where all draws are equal, as in ArviZ.
@@ -74,8 +74,8 @@ def ess_tail(
     """Tail ESS: the smaller ESS of the indicators of lying below two quantiles.
 
     Args:
-        series: draws of one quantity.
-        prob: probabilities of the lower and the upper quantile. The default, 5% and 95%, is that of Vehtari et al.
+        series: Draws of one quantity.
+        prob: Probabilities of the lower and the upper quantile. The default, 5% and 95%, is that of Vehtari et al.
             (2021) and of Stan. ArviZ's own default is another one: `arviz.ess(..., method="tail")` takes
             `rcParams["stats.ci_prob"]` (0.89 in ArviZ 1.x), that is the 11% and 89% quantiles.
 

@@ -13,11 +13,11 @@ class Mixing(NamedTuple):
     """Mixing diagnostics of several chains, of the worst coordinate each.
 
     Attributes:
-        rhat: rank-normalized split R-hat; infinite if a coordinate of a chain is constant.
-        ess_bulk: bulk effective sample size.
-        ess_tail: tail effective sample size, of the 5% and 95% quantiles.
+        rhat: Rank-normalized split R-hat; infinite if a coordinate of a chain is constant.
+        ess_bulk: Bulk effective sample size.
+        ess_tail: Tail effective sample size, of the 5% and 95% quantiles.
         mcse: Monte Carlo standard error of the mean, relative to the standard deviation.
-        unique: fraction of transitions that moved.
+        unique: Fraction of transitions that moved.
     """
 
     rhat: Float[np.ndarray, "*runs"]
@@ -41,7 +41,7 @@ def mixing(chains: Float[np.ndarray, "*runs chains draws size"]) -> Mixing:
     are infinite and the ESS is the number of chains; if a draw is not finite, the ESS is 0.
 
     Args:
-        chains: positions.
+        chains: Positions.
 
     Returns:
         The diagnostics, with the leading axes of the chains.
@@ -69,7 +69,7 @@ def ebfmi(energies: Float[np.ndarray, "*chains_and_draws"]) -> float:
     """Estimated Bayesian fraction of missing information (Betancourt 2016), of the worst chain.
 
     Args:
-        energies: energies (chains, draws); not finite, or without these axes, if the sampler has none.
+        energies: Energies (chains, draws); not finite, or without these axes, if the sampler has none.
 
     Returns:
         E-BFMI; NaN if the sampler has no energies.

@@ -41,16 +41,16 @@ class Samples(NamedTuple):
     """The draws of a probe, for one run or with a leading axis of runs.
 
     Attributes:
-        replicas: repetitions of the round's draw; every field has shape (replicas, ...).
-        actions: the arm that each replica picks.
-        reference: exact draws (draws, size), or chains (chains, draws, size) that must pass the gate.
-        reference_actions: the arm that each reference draw picks.
-        reference_divergent: number of divergent transitions of the reference.
-        superchains: the round's draw from overdispersed starts.
-        chains: successive draws of several chains; every field has shape (chains, draws, ...).
-        condition: condition number of the posterior precision at the agent's position; NaN if unknown.
-        best_arm: the arm with the highest true mean.
-        arm_mask: ones, as many as there are arms.
+        replicas: Repetitions of the round's draw; every field has shape (replicas, ...).
+        actions: The arm that each replica picks.
+        reference: Exact draws (draws, size), or chains (chains, draws, size) that must pass the gate.
+        reference_actions: The arm that each reference draw picks.
+        reference_divergent: Number of divergent transitions of the reference.
+        superchains: The round's draw from overdispersed starts.
+        chains: Successive draws of several chains; every field has shape (chains, draws, ...).
+        condition: Condition number of the posterior precision at the agent's position; NaN if unknown.
+        best_arm: The arm with the highest true mean.
+        arm_mask: Ones, as many as there are arms.
     """
 
     replicas: Draw
@@ -77,12 +77,12 @@ def probe(
     """Takes all draws that the diagnostics of one round need.
 
     Args:
-        environment: the environment of the simulation.
-        agent: the agent of the simulation, after `for_horizon`.
-        snapshot: the round to probe, with the agents' states before it.
-        runs: number of runs to probe, the first ones of the simulation.
-        seed: seed of the simulation.
-        sizes: numbers of draws.
+        environment: The environment of the simulation.
+        agent: The agent of the simulation, after `for_horizon`.
+        snapshot: The round to probe, with the agents' states before it.
+        runs: Number of runs to probe, the first ones of the simulation.
+        seed: Seed of the simulation.
+        sizes: Numbers of draws.
 
     Returns:
         The draws, with a leading axis of runs.

@@ -44,10 +44,10 @@ class Quality(NamedTuple):
     """Diagnostics of one round of several runs.
 
     Attributes:
-        metrics: values per run of everything in METRICS; NaN where a metric does not apply.
-        action_probabilities: how often the round's draw picks each arm.
-        reference_probabilities: how often reference draws pick each arm; NaN where the reference was rejected.
-        rejections: why the reference of a run was rejected; empty where it was not.
+        metrics: Values per run of everything in METRICS; NaN where a metric does not apply.
+        action_probabilities: How often the round's draw picks each arm.
+        reference_probabilities: How often reference draws pick each arm; NaN where the reference was rejected.
+        rejections: Why the reference of a run was rejected; empty where it was not.
     """
 
     metrics: dict[str, Float[np.ndarray, " runs"]]
@@ -63,7 +63,7 @@ def quality(samples: Samples) -> Quality:
     or whose draws are not finite. Cost and acceptance are those of the replicas, mixing is that of the chains.
 
     Args:
-        samples: the draws of `probe`, with a leading axis of runs.
+        samples: The draws of `probe`, with a leading axis of runs.
 
     Returns:
         The diagnostics of each run.

@@ -23,8 +23,8 @@ class Reference(NamedTuple):
     """Draws from a posterior that the sampler under test is compared with.
 
     Attributes:
-        position: exact draws (draws, size), or chains (chains, draws, size) that must pass the gate.
-        num_divergent: divergent transitions of the chains after warm-up; 0 for exact draws.
+        position: Exact draws (draws, size), or chains (chains, draws, size) that must pass the gate.
+        num_divergent: Divergent transitions of the chains after warm-up; 0 for exact draws.
     """
 
     position: Float[Array, "draws size"] | Float[Array, "chains draws size"]
@@ -35,11 +35,11 @@ def draw_reference(key: Key[Array, ""], target: Target, prior: PriorDraw, num_dr
     """Draws exactly where the target knows how to, else runs NUTS.
 
     Args:
-        key: source of all randomness.
-        target: the posterior of the round.
-        prior: draws a position from the prior. Every chain starts at its own draw: chains from one point could agree on
+        key: Source of all randomness.
+        target: The posterior of the round.
+        prior: Draws a position from the prior. Every chain starts at its own draw: chains from one point could agree on
             one mode of several.
-        num_draws: number of exact draws. NUTS keeps 4 chains of 1000 draws after a warm-up of 1000, thinned by 3.
+        num_draws: Number of exact draws. NUTS keeps 4 chains of 1000 draws after a warm-up of 1000, thinned by 3.
 
     Returns:
         The draws, and the number of divergences.
@@ -64,8 +64,8 @@ def rejection_reason(chains: Float[np.ndarray, "chains draws size"], num_diverge
     """The gate of a reference by MCMC: R-hat below 1.01, ESS above 400 in bulk and tails, and no divergence.
 
     Args:
-        chains: positions; every coordinate must pass.
-        num_divergent: number of divergent transitions.
+        chains: Positions; every coordinate must pass.
+        num_divergent: Number of divergent transitions.
 
     Returns:
         Why the chains are no reference; empty if they pass.

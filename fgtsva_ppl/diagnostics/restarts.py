@@ -39,11 +39,11 @@ def overdispersed_start(
     """Distribution N(mode, 4 / curvature) of starting points, which needs no exact draws from the target.
 
     Args:
-        key: one key per superchain. Three quarters of the variance are drawn from it and thus shared by all starting
+        key: One key per superchain. Three quarters of the variance are drawn from it and thus shared by all starting
             points of a superchain (the particles of a population, for example); one quarter is drawn per point.
-        target: the posterior of the round.
-        prior: draws a position from the prior.
-        search: the mode to start from, found by `search_mode` with the same key.
+        target: The posterior of the round.
+        prior: Draws a position from the prior.
+        search: The mode to start from, found by `search_mode` with the same key.
 
     Returns:
         A function that draws a starting point from a key. It is `prior` where the curvature is unknown, and it returns

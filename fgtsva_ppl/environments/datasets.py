@@ -32,9 +32,9 @@ class Table(NamedTuple):
     """A classification dataset.
 
     Attributes:
-        contexts: standardized columns.
-        labels: index of each row's class.
-        classes: names of the classes.
+        contexts: Standardized columns.
+        labels: Index of each row's class.
+        classes: Names of the classes.
     """
 
     contexts: Float[np.ndarray, "rows context_dim"]
@@ -62,9 +62,9 @@ def load_reduced(source: Source, max_rows: int, num_components: int) -> Table:
     """Loads a random subset of a table's rows, projected on their first principal components.
 
     Args:
-        source: where the table comes from.
-        max_rows: number of rows to keep at most, the same ones in every call; 0 for all.
-        num_components: number of principal components, standardized; 0 to keep the contexts.
+        source: Where the table comes from.
+        max_rows: Number of rows to keep at most, the same ones in every call; 0 for all.
+        num_components: Number of principal components, standardized; 0 to keep the contexts.
 
     Returns:
         The reduced table.
@@ -153,9 +153,9 @@ def table_from_frame(frame: pd.DataFrame, label: str, source: str) -> Table:
     """Encodes a data frame as a table.
 
     Args:
-        frame: one row per context, the label among its columns, without missing values.
-        label: the label column; its values are the classes.
-        source: name of the data in error messages.
+        frame: One row per context, the label among its columns, without missing values.
+        label: The label column; its values are the classes.
+        source: Name of the data in error messages.
 
     Returns:
         The table; numeric columns and one-hot categories are standardized, constant columns dropped.

@@ -1,5 +1,7 @@
 """Features phi(x, a) of a context x and an arm a that has no features of its own."""
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
@@ -9,7 +11,7 @@ from samplers.settings import choice
 ENCODINGS = ("disjoint", "joint")
 
 
-def encoding_field() -> str:
+def encoding_field() -> Any:
     """The settings field `encoding` of environments with contexts."""
     return choice(
         default="disjoint",
@@ -28,8 +30,8 @@ def encode(context: Float[Array, " context_dim"], arms: int, encoding: str) -> F
     """Features phi(x, a) of every arm.
 
     Args:
-        context: the context x.
-        arms: number of arms K.
+        context: The context x.
+        arms: Number of arms K.
         encoding: `disjoint` for e_a kron (x, 1), a linear model per arm; `joint` for (x, e_a).
 
     Returns:

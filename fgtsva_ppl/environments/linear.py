@@ -1,7 +1,7 @@
 """Linear bandits: r = <theta*, a> + N(0, sigma_t^2) with theta* uniform on the unit sphere."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, override
+from typing import Any, NamedTuple, override
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,8 @@ class Instance(NamedTuple):
     """One run of a linear bandit.
 
     Attributes:
-        theta: the true parameter theta*.
-        actions: the run's own action set; None if action sets are not drawn per run.
+        theta: The true parameter theta*.
+        actions: The run's own action set; None if action sets are not drawn per run.
     """
 
     theta: Float[Array, " dim"]
@@ -78,17 +78,17 @@ class LinearEnvironment(ABC):
         return Round(actions, sigma), outcome
 
 
-def _dim_field() -> int:
+def _dim_field() -> Any:
     return static_int(default=5, ge=1, le=MAX_HYPERCUBE_DIM, doc="dimension d of the features")
 
 
-def _arms_field() -> int:
+def _arms_field() -> Any:
     return static_int(
         default=0, ge=0, doc="arms K: 0 for all 2^d vertices, else this many distinct ones drawn per run"
     )
 
 
-def _subgaussian_field() -> bool:
+def _subgaussian_field() -> Any:
     return flag(
         default=False,
         doc="sigma_t is the theory's sub-Gaussian norm: noise variance sigma_t^2/4, not sigma_t^2",

@@ -1,6 +1,7 @@
 """Noise models: the distribution of each round's noise level sigma_t, combined with any environment by `WithNoise`."""
 
-from typing import NamedTuple, Protocol, override
+from abc import ABC, abstractmethod
+from typing import NamedTuple, override
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,8 @@ class RoundContext(NamedTuple):
     """The features of a round that a noise model may depend on.
 
     Attributes:
-        number: number of the round, counted from 1.
-        projection: projection z_t of the round's context on a direction drawn for the run; about standard normal.
+        number: Number of the round, counted from 1.
+        projection: Projection z_t of the round's context on a direction drawn for the run; about standard normal.
     """
 
     number: Int[Array, ""] | int = 1
@@ -26,21 +27,21 @@ class RoundContext(NamedTuple):
 FIRST_ROUND = RoundContext()
 
 
-class Noise(Protocol):
+class Noise(ABC):
     """A model of the noise level sigma_t."""
 
+    @abstractmethod
     def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
         """Draws sigma_t, the standard deviation of the round's noise."""
-        ...
 
 
-class StationaryNoise(Noise, Protocol):
+class StationaryNoise(Noise):
     """A noise model with the same distribution of sigma_t in every round."""
 
     @property
+    @abstractmethod
     def mean_variance(self) -> float:
         """E sigma_t^2, the expected contribution of a round to the total variance Lambda."""
-        ...
 
 
 @settings

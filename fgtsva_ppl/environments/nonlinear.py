@@ -1,7 +1,7 @@
 """Contextual bandits with nonlinear mean rewards: new unit-norm arms in every round, constant noise."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, override
+from typing import Any, ClassVar, override
 
 import jax
 import jax.numpy as jnp
@@ -14,15 +14,15 @@ from fgtsva_ppl.types import Outcome, Round, Shape
 from samplers.settings import choice, settings, static_int, traced_float
 
 
-def _dim_field() -> int:
+def _dim_field() -> Any:
     return static_int(default=5, ge=1, doc="dimension d of the features")
 
 
-def _arms_field() -> int:
+def _arms_field() -> Any:
     return static_int(default=10, ge=1, doc="arms K in each round")
 
 
-def _scale_field() -> float:
+def _scale_field() -> Any:
     return traced_float(default=0.1, ge=0, doc="standard deviation of every round's noise")
 
 

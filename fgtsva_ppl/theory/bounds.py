@@ -66,11 +66,11 @@ def linear_complexity(dim: int, rounds: int, alpha: float, c: float, sigma: floa
     alpha/2 + c/sqrt(T) would be too small by alpha^2/(4T).
 
     Args:
-        dim: dimension d of the features.
-        rounds: horizon T.
-        alpha: lower limit of sbar_t.
-        c: coefficient of the feel-good term.
-        sigma: the largest sigma_t.
+        dim: Dimension d of the features.
+        rounds: Horizon T.
+        alpha: Lower limit of sbar_t.
+        c: Coefficient of the feel-good term.
+        sigma: The largest sigma_t.
 
     Returns:
         The bound, at least 1.
@@ -85,10 +85,10 @@ class Recommendation:
     """The hyperparameters that the general regret bound recommends for a class.
 
     Attributes:
-        dc: the generalized decoupling coefficient, or an upper bound on it.
+        dc: The generalized decoupling coefficient, or an upper bound on it.
         complexity: Z, or an upper bound on it.
-        alpha: lower limit of sbar_t.
-        c: coefficient of the feel-good term.
+        alpha: Lower limit of sbar_t.
+        c: Coefficient of the feel-good term.
     """
 
     dc: float
@@ -97,13 +97,13 @@ class Recommendation:
     c: float
 
     def regret_bound(
-        self, variance: Float[np.ndarray, "*points"] | float, rounds: Num[np.ndarray, "*points"] | float
+        self, variance: Float[np.ndarray, "*points"] | float, rounds: Num[np.ndarray, "*points"] | float | int
     ) -> Float[np.ndarray, "*points"]:
         """Bound on the expected regret (theorem of Appendix B): 9/4 sqrt((alpha^2 T + Lambda) Z dc) + dc.
 
         Args:
             variance: Lambda = sum_t sigma_t^2 up to each of several rounds.
-            rounds: the numbers T of these rounds.
+            rounds: The numbers T of these rounds.
 
         Returns:
             The bound at each of these rounds.
@@ -121,10 +121,10 @@ def regret_bound(
 
     Args:
         variance: Lambda_T = sum_t max(sigma_t, alpha)^2, for each of several horizons.
-        c: coefficient of the feel-good term.
-        dc: the generalized decoupling coefficient, or an upper bound on it.
+        c: Coefficient of the feel-good term.
+        dc: The generalized decoupling coefficient, or an upper bound on it.
         complexity: Z, or an upper bound on it.
-        lam: regularization of the decoupling coefficient.
+        lam: Regularization of the decoupling coefficient.
 
     Returns:
         The bound at each horizon; infinite at c = 0.
@@ -140,9 +140,9 @@ def recommended_finite(members: int, points: int, rounds: int) -> Recommendation
     alpha = 1/sqrt(T), lam = 1, epsilon = 1/alpha^2 = T, and dc is bounded by `finite_eluder_bound`.
 
     Args:
-        members: number of functions |F|.
-        points: number of context-action pairs.
-        rounds: horizon T.
+        members: Number of functions |F|.
+        points: Number of context-action pairs.
+        rounds: Horizon T.
 
     Returns:
         The hyperparameters with their regret bound.
@@ -157,10 +157,10 @@ def recommended_linear(dim: int, rounds: int, diameter: float = 2.0, sigma: floa
     The paper's experiments have a normal prior instead. Z depends on c and c on Z: both are iterated to a fixed point.
 
     Args:
-        dim: dimension d of the features.
-        rounds: horizon T.
-        diameter: largest ||theta - theta*||, see `linear_decoupling_bound`.
-        sigma: the largest sigma_t.
+        dim: Dimension d of the features.
+        rounds: Horizon T.
+        diameter: Largest ||theta - theta*||, see `linear_decoupling_bound`.
+        sigma: The largest sigma_t.
 
     Returns:
         The hyperparameters with their regret bound.

@@ -32,8 +32,8 @@ def supremum_over_gamma(
 
     Args:
         worst: sum_t worst_t(gamma).
-        betas: the weights.
-        lam: regularization.
+        betas: The weights.
+        lam: Regularization.
 
     Returns:
         dc_lam(F, Z, beta).
@@ -62,10 +62,10 @@ def finite_decoupling(
 
     Args:
         values: f(z) of every function and point.
-        truth: index of f*.
-        sequence: indices of the points z_1..z_T.
-        betas: the weights.
-        lam: regularization.
+        truth: Index of f*.
+        sequence: Indices of the points z_1..z_T.
+        betas: The weights.
+        lam: Regularization.
 
     Returns:
         The coefficient of this sequence.
@@ -86,10 +86,10 @@ def linear_decoupling(
     """dc_lam(F, Z, beta) of linear functions <theta, phi> with theta* = 0 (definition of Section 5).
 
     Args:
-        features: the sequence phi_1..phi_T.
-        betas: the weights.
-        lam: regularization.
-        radius: the largest ||theta||.
+        features: The sequence phi_1..phi_T.
+        betas: The weights.
+        lam: Regularization.
+        radius: The largest ||theta||.
 
     Returns:
         The coefficient of this sequence.
@@ -128,11 +128,11 @@ def linear_decoupling_bound(
     ||theta_t - theta*||, which is 2 for the whole unit ball; then lam ||.||^2 <= 4 lam.
 
     Args:
-        dim: dimension d of the features, which have norms up to 1.
-        rounds: horizon T.
-        epsilon: the largest weight.
-        lam: regularization.
-        diameter: largest ||theta - theta*||. The default of 1 gives the paper's formula; 2 is right for any theta* in
+        dim: Dimension d of the features, which have norms up to 1.
+        rounds: Horizon T.
+        epsilon: The largest weight.
+        lam: Regularization.
+        diameter: Largest ||theta - theta*||. The default of 1 gives the paper's formula; 2 is right for any theta* in
             the unit ball, with lam/4 in place of lam as in `linear_eluder_bound`.
 
     Returns:
@@ -151,12 +151,12 @@ def linear_decoupling_search(
     sequence separate, which makes an evaluation cheap.
 
     Args:
-        dim: dimension d of the features.
-        rounds: length T of the sequence.
-        epsilon: the largest weight.
-        lam: regularization.
-        num_tries: number of weight sequences to try.
-        seed: seed of the search.
+        dim: Dimension d of the features.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization.
+        num_tries: Number of weight sequences to try.
+        seed: Seed of the search.
 
     Returns:
         The largest coefficient, with its features and its weights.

@@ -46,10 +46,10 @@ def elliptical_bound(dim: int, rounds: int, epsilon: float, lam: float = 1.0) ->
     """2 d log(1 + epsilon T/(d lam)): right side of the elliptical potential lemma (Appendix A.1).
 
     Args:
-        dim: dimension d of the features, which have norms up to 1.
-        rounds: length T of the sequence.
-        epsilon: the largest weight.
-        lam: regularization of Sigma.
+        dim: Dimension d of the features, which have norms up to 1.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization of Sigma.
 
     Returns:
         The bound on `elliptical_potential`.
@@ -70,10 +70,10 @@ def linear_eluder(
     For the unit ball this is the elliptical potential at lam/4, not at lam.
 
     Args:
-        features: the sequence phi_1..phi_T.
-        betas: the weights.
-        lam: regularization.
-        diameter: diameter of the ball of parameters.
+        features: The sequence phi_1..phi_T.
+        betas: The weights.
+        lam: Regularization.
+        diameter: Diameter of the ball of parameters.
 
     Returns:
         The dimension of this sequence.
@@ -110,10 +110,10 @@ def finite_eluder(
 
     Args:
         values: f(z) of every function and point.
-        sequence: indices of the points z_1..z_T.
-        betas: the weights.
-        lam: regularization.
-        truth: index of f*; if given, only pairs with f* count, as in the decoupling coefficient.
+        sequence: Indices of the points z_1..z_T.
+        betas: The weights.
+        lam: Regularization.
+        truth: Index of f*; if given, only pairs with f* count, as in the decoupling coefficient.
 
     Returns:
         The dimension of this sequence.
@@ -141,10 +141,10 @@ def finite_eluder_search(
 
     Args:
         values: f(z) of every function and point.
-        rounds: length T of the sequence.
-        epsilon: the largest weight.
-        lam: regularization.
-        num_schedules: number of rates to try.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization.
+        num_schedules: Number of rates to try.
 
     Returns:
         The largest dimension, with its sequence of points and its weights.
@@ -175,12 +175,12 @@ def finite_eluder_bound(
     2 log(1 + epsilon T/lam), and a maximum over pairs is at most their sum.
 
     Args:
-        members: number of functions |F|.
-        points: number of context-action pairs.
-        rounds: length T of the sequence.
-        epsilon: the largest weight.
-        lam: regularization.
-        fixed_truth: count the |F| - 1 pairs with f* only, which suffices for the decoupling coefficient (second
+        members: Number of functions |F|.
+        points: Number of context-action pairs.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization.
+        fixed_truth: Count the |F| - 1 pairs with f* only, which suffices for the decoupling coefficient (second
             proposition of Section 5); else all pairs.
 
     Returns:

@@ -8,7 +8,7 @@ from helpers.worlds import rest_is_slow
 from scipy import stats
 
 from experiments.config.compose import resolve
-from fgtsva_ppl import NOISES, Contextual, Sparse, WithNoise
+from fgtsva_ppl import NOISES, Contextual, InputError, Sparse, WithNoise
 
 BANDIT = Contextual(dim=3, arms=4)
 REPLACING = [name for name in NOISES.names() if name != "default"]
@@ -54,3 +54,8 @@ def test_noise_is_a_group_of_the_command_line():
 def test_the_default_noise_is_never_drawn():
     with pytest.raises(NotImplementedError, match="leaves the environment as it is"):
         rounds(WithNoise(BANDIT, NOISES.build("default")))
+
+
+def test_the_old_name_of_the_default_noise_is_suggested():
+    with pytest.raises(InputError, match=r"unknown noise 'own' \(did you mean 'default'\?\); valid: default"):
+        NOISES.build("own")
