@@ -19,7 +19,7 @@ class FiniteClass(LinearEnvironment):
     """One-hot arms with mean rewards in [0, 1]; f* is drawn uniformly from the class of reward `finite` for each run.
 
     With `subgaussian`, the default here, the noise is N(0, sigma_t^2/4). Its log-moment-generating function is then
-    exactly sigma_t^2 l^2/8, as the sub-Gaussian noise assumption (Section 3) allows, and all conditions of the regret
+    exactly sigma_t^2 l^2/8, as the sub-Gaussian noise assumption (Section 3.1) allows, and all conditions of the regret
     bound (theorem of Section 5) hold.
     """
 

@@ -3,7 +3,7 @@
 "The paper" is Li & Gu (2025), "Variance-Aware Feel-Good Thompson Sampling for Contextual Bandits" (arXiv:2511.02123).
 Its results are cited by name and section:
 
-- Section 3: sub-Gaussian noise (assumption), generalized Eluder dimension (definition);
+- Section 3.1: sub-Gaussian noise (assumption), generalized Eluder dimension (definition);
 - Section 4: weights eta_s and lambda_t of the FGTS-VA posterior (second display);
 - Section 5: generalized decoupling coefficient (definition), its bounds for linear and for general classes (first and
   second proposition), regret bound (theorem);

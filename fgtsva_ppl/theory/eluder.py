@@ -1,4 +1,4 @@
-"""Elliptical potential (Appendix A.1) and generalized Eluder dimension (Section 3) of linear and finite classes.
+"""Elliptical potential (Appendix A.1) and generalized Eluder dimension (Section 3.1) of linear and finite classes.
 
 The generalized Eluder dimension (Agarwal et al. 2023) of a class F, a sequence z_1..z_T and weights beta_1..beta_T is
 
@@ -106,7 +106,7 @@ def finite_eluder(
     lam: float = 1.0,
     truth: int | None = None,
 ) -> float:
-    """Generalized Eluder dimension dim_lam(F, Z, beta) of a finite class (definition of Section 3), exactly.
+    """Generalized Eluder dimension dim_lam(F, Z, beta) of a finite class (definition of Section 3.1), exactly.
 
     Args:
         values: f(z) of every function and point.
