@@ -31,17 +31,16 @@ from fgtsva_ppl import (
 )
 from fgtsva_ppl.agents import LinTS
 from fgtsva_ppl.environments.linear import Instance, hypercube
-from fgtsva_ppl.simulation.loop import CHUNKS, LONGEST, _piece, _play, check
-from fgtsva_ppl.types import ActionInfo, Round
+from fgtsva_ppl.simulation import Record, check, play_rounds
+from fgtsva_ppl.simulation.loop import MAX_CHUNK_ROUNDS, MIN_CHUNKS, chunk_length
+from fgtsva_ppl.types import ActionInfo, Agent, Round
 from samplers import Draw, SamplerState
 from samplers.settings import nested, settings, traced_float
-
-ARRAYS = ("regret", "action", "acceptance_rate", "num_divergent", "num_gradients", "num_resets")
 
 
 def assert_same(ours: Simulation, theirs: Simulation, runs=slice(None), rounds=slice(None)) -> None:
     """Bit for bit; `runs` and `rounds` of theirs are ours."""
-    for name in ARRAYS:
+    for name in Record.fields():
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name)[runs, rounds], err_msg=name)
 
 
@@ -162,7 +161,7 @@ def test_what_another_number_of_devices_left_is_not_taken_up():
 
 
 @settings
-class Watcher:
+class Watcher(Agent):
     """Lets another agent draw, but plays the arms in turn and reports what it was shown."""
 
     inner: Any = nested()
@@ -181,14 +180,14 @@ class Watcher:
         return self.inner.grow(state[0], capacity), *state[1:]
 
     def act(self, key, state, seen):
-        inner, drawn, _ = self.inner.act(key, state[0], seen)
+        inner, drawn, _ = self.inner.act(key, state[0], self.inner.embed(seen))
         arms = seen.actions.shape[0]
         mark = jnp.sum(seen.actions * jnp.arange(1.0, seen.actions.size + 1).reshape(seen.actions.shape))
         report = ActionInfo(seen.sigma, mark, state[1], drawn)
         return (inner, *state[1:]), state[2] % arms, report
 
     def update(self, state, seen, action, reward):
-        return self.inner.update(state[0], seen, action, reward), reward, state[2] + 1
+        return self.inner.update(state[0], self.inner.embed(seen), action, reward), reward, state[2] + 1
 
 
 @pytest.mark.parametrize(
@@ -213,21 +212,13 @@ def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environm
 
 
 @settings
-class Keyed:
+class Keyed(Agent):
     """An agent that compares the keys of its rounds with those it could have split off at the start."""
-
-    sequential = False
-
-    def for_horizon(self, rounds):
-        return self
 
     def start(self, key, shape):
         return jnp.concatenate(
             [jax.random.key_data(key)[None], jax.random.key_data(jax.random.split(key, 40))]
         )
-
-    def grow(self, state, capacity):
-        return state
 
     def act(self, key, state, seen):
         own = jnp.concatenate(
@@ -252,7 +243,7 @@ def test_numbers_compile_nothing_anew():
     def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, steps=2, seed=0, first_run=0):
         agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(steps=steps, step=step))
         simulate(Sparse(dim=2, p=p, scale=scale), agent, rounds=8, runs=2, seed=seed, first_run=first_run)
-        return _play._cache_size()
+        return play_rounds._cache_size()
 
     known = play()
     assert play(c=0.1) == known
@@ -268,7 +259,7 @@ def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
     def play(lam, eta, step):
         agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(steps=2, step=step))
         simulate(Dense(dim=2), agent, rounds=8, runs=2)
-        return _play._cache_size()
+        return play_rounds._cache_size()
 
     known = play(1.0, 0.25, 0.1)
     assert play(3.0, 0.1, 0.2) == known
@@ -277,7 +268,7 @@ def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
 def test_derived_numbers_compile_nothing_anew():
     def play(posterior):
         simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(steps=2)), rounds=8, runs=2)
-        return _play._cache_size()
+        return play_rounds._cache_size()
 
     assert play(FGTSVA()) == play(FGTSVA(alpha=0.3))
 
@@ -287,31 +278,39 @@ def test_structure_compiles_anew():
 
     def play(whiten):
         simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=2, whiten=whiten)), rounds=8, runs=2)
-        return _play._cache_size()
+        return play_rounds._cache_size()
 
     assert play("dense") + 1 == play("none")
 
 
 def test_a_run_is_cut_into_pieces_that_share_one_program():
-    known = _play._cache_size()
+    known = play_rounds._cache_size()
     simulate(Sparse(dim=2, arms=3), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
-    assert _play._cache_size() == known + 1
+    assert play_rounds._cache_size() == known + 1
 
 
 def test_a_buffer_compiles_once_for_each_capacity():
-    known = _play._cache_size()
+    known = play_rounds._cache_size()
     agent = Thompson(PlainLinear(), sampler=MALA(steps=2))
     simulate(Sparse(dim=2, arms=3), agent, rounds=256, runs=2)  # as in no other test
-    assert _play._cache_size() == known + 3  # 64, 128, 256
+    assert play_rounds._cache_size() == known + 3  # 64, 128, 256
 
 
 def test_pieces_are_short_however_long_a_run_is():
-    for rounds, every in ((1, 1), (32, 1), (1000, 1), (10**6, 1), (10**6, 1000), (10**6, 5000), (33, 11)):
-        length = _piece(rounds, every)
-        assert length % every == 0
-        assert length <= max(LONGEST, every)
-        assert (CHUNKS - 1) * length < rounds or length == every
-    assert _piece(1000, 1) == 63
+    for rounds, record_every in (
+        (1, 1),
+        (32, 1),
+        (1000, 1),
+        (10**6, 1),
+        (10**6, 1000),
+        (10**6, 5000),
+        (33, 11),
+    ):
+        length = chunk_length(rounds, record_every)
+        assert length % record_every == 0
+        assert length <= max(MAX_CHUNK_ROUNDS, record_every)
+        assert (MIN_CHUNKS - 1) * length < rounds or length == record_every
+    assert chunk_length(1000, 1) == 63
 
 
 # --- chains that go wrong
@@ -344,12 +343,12 @@ def test_non_finite_chains_are_counted_and_put_back():
     act = jax.jit(agent.act)
     num_resets = 0
     for t in range(40):
-        seen, _ = environment.round(jax.random.key(t), instance)
+        seen, _ = environment.round(jax.random.key(t), instance, jnp.asarray(t))
         before = state.sampler
         _, draw = agent.sampler.sample(jax.random.key(t), None, before)
-        state, action, effort = act(jax.random.key(t), state, seen)
+        state, action, info = act(jax.random.key(t), state, agent.embed(seen))
         fails = not np.all(np.isfinite(draw.position))
-        assert bool(effort.num_resets) == fails
+        assert bool(info.num_resets) == fails
         num_resets += fails
         expected = before.position if fails else draw.position
         np.testing.assert_array_equal(state.sampler.position, expected)
@@ -385,20 +384,13 @@ class Known(Sparse):
 
 
 @settings
-class Seer:
+class Seer(Agent):
     """Plays the best arm, or the worst, of the known truth."""
 
-    sequential = False
     sign: float = traced_float(default=1.0, doc="1: the best arm, -1: the worst")
-
-    def for_horizon(self, rounds):
-        return self
 
     def start(self, key, shape):
         return ()
-
-    def grow(self, state, capacity):
-        return state
 
     def act(self, key, state, seen: Round):
         none = jnp.zeros(())
@@ -468,12 +460,12 @@ REFUSED = {
 def test_what_does_not_fit_is_said_before_anything_compiles(what):
     environment, sampler, posterior, message = REFUSED[what]
     agent = Thompson(posterior=posterior, sampler=sampler)
-    known = _play._cache_size()
+    known = play_rounds._cache_size()
     with pytest.raises(InputError) as error:
         check(environment, agent, 100)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
-    assert _play._cache_size() == known
+    assert play_rounds._cache_size() == known
 
 
 def test_what_fits_passes_the_check():
