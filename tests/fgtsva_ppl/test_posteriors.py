@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import ROUNDS, WORLDS, PlainLinear, played, remembered
+from helpers.worlds import ROUNDS, PlainLinear, played, remembered
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, FGTSVA, TS, InputError, Linear
 from fgtsva_ppl.posteriors import posterior_program, posterior_target
-from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty, grown
+from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty
 from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.types import Round
 
@@ -248,15 +248,19 @@ VALUES = np.random.default_rng(5).normal(size=(50, 6))
 @pytest.mark.parametrize("peak", PEAKS)
 def test_the_maxima_are_taken_over_the_last_axis(peak):
     expected = [reference_peak(row, **PEAKS[peak]) for row in VALUES]
-    np.testing.assert_allclose(TS(**PEAKS[peak]).peak(jnp.asarray(VALUES)), expected, rtol=1e-12)
+    np.testing.assert_allclose(TS(**PEAKS[peak]).maximum_over_arms(jnp.asarray(VALUES)), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("sharpness", [0.1, 1.0, 10.0, 1e3, 1e6])
 def test_smoothed_maxima_tend_to_the_hard_one(sharpness):
     # log-sum-exp is above by log(K)/s at most, the softplus cap below by log(2)/s at most
-    above = TS(maximum="logsumexp", sharpness=sharpness).peak(jnp.asarray(VALUES)) - np.max(VALUES, axis=1)
-    capped = TS(maximum="hard", cap=CAP).peak(jnp.asarray(VALUES))
-    below = capped - TS(maximum="softplus", cap=CAP, sharpness=sharpness).peak(jnp.asarray(VALUES))
+    above = TS(maximum="logsumexp", sharpness=sharpness).maximum_over_arms(jnp.asarray(VALUES)) - np.max(
+        VALUES, axis=1
+    )
+    capped = TS(maximum="hard", cap=CAP).maximum_over_arms(jnp.asarray(VALUES))
+    below = capped - TS(maximum="softplus", cap=CAP, sharpness=sharpness).maximum_over_arms(
+        jnp.asarray(VALUES)
+    )
     for gap, most in [(above, np.log(6) / sharpness), (below, np.log(2) / sharpness)]:
         assert np.all(gap >= -1e-14)
         assert np.all(gap <= most * (1 + 1e-9) + 1e-14)
@@ -289,34 +293,7 @@ def test_a_cap_takes_the_feel_good_gradient_away_above_it():
 
 def test_softplus_without_a_cap_is_refused():
     with pytest.raises(InputError, match="maximum=softplus smooths the cap and needs one: set cap"):
-        FGTSB(lam=1.0, maximum="softplus").peak(jnp.zeros(3))
-
-
-@pytest.mark.parametrize("reward", [Linear(), PlainLinear()], ids=["sums", "rows"])
-@pytest.mark.parametrize("world", WORLDS)
-def test_spare_room_in_a_history_changes_nothing(world, reward):
-    posterior = FAMILY["fgts_a"]()
-    tight, roomy = (remembered(posterior, world, reward, spare) for spare in (0, 20))
-    model, position = flat_model(reward, 3), jnp.asarray([0.3, -0.2, 0.9])
-    values = [
-        jax.value_and_grad(posterior_target(posterior, model, history, played(world).next).logdensity)(
-            position
-        )
-        for history in (tight, roomy, grown(tight, ROUNDS + 20))
-    ]
-    for value, gradient in values[1:]:
-        np.testing.assert_allclose(value, values[0][0], rtol=1e-14)
-        np.testing.assert_allclose(gradient, values[0][1], rtol=1e-13)
-
-
-def test_rows_and_action_sets_are_in_the_order_of_play():
-    log = played("contextual")
-    history = remembered(FAMILY["fgts_a"](), "contextual", PlainLinear())
-    np.testing.assert_array_equal(history.data.features[:ROUNDS], log.features)
-    np.testing.assert_array_equal(history.data.rewards[:ROUNDS], log.reward)
-    np.testing.assert_array_equal(history.data.weights, np.repeat([ETA, 0], [ROUNDS, 3]))
-    np.testing.assert_array_equal(history.past.actions[:ROUNDS], log.actions)
-    np.testing.assert_array_equal(history.past.present, np.repeat([1, 0], [ROUNDS, 3]))
+        FGTSB(lam=1.0, maximum="softplus").maximum_over_arms(jnp.zeros(3))
 
 
 def test_in_a_noiseless_round_the_floor_is_the_weight():
