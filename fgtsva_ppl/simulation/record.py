@@ -21,8 +21,8 @@ AGGREGATES: dict[str, Callable[[Array], Array]] = {
 class Record(NamedTuple):
     """What is recorded of a round; with leading axes, of several runs and rounds.
 
-    To record one more quantity, add an annotated field to `ActionInfo`. `fields` lists all of them for whoever stores,
-    sends or reads simulations.
+    To record one more quantity, add an annotated field to `ActionInfo`. `fields` lists all of them, for storage
+    and for workers that send simulations.
     """
 
     regret: Annotated[
