@@ -204,7 +204,9 @@ def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str
     costs = {}
     for key, members in groups.items():
         ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]
-        gradients = [float(values(pair.data, "num_gradients").mean()) / pair.cell.every for pair in members]
+        gradients = [
+            float(values(pair.data, "num_gradients").mean()) / pair.cell.record_every for pair in members
+        ]
         seconds = [float(pair.data.attrs["seconds"]) for pair in members]
         sampler = type(getattr(members[0].cell.agent, "sampler", None))
         costs[key] = Cost(

@@ -15,7 +15,7 @@ from typing import Any
 import fgtsva_ppl
 import samplers
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Agent, Environment
 from samplers.errors import InputError
 from samplers.registry import Registry
@@ -46,7 +46,9 @@ class Cell:
     runs: int
     seed: int
     precision: str
-    every: int = dataclasses.field(default=1, kw_only=True)  # rounds that are kept together
+    record_every: int = dataclasses.field(
+        default=1, kw_only=True
+    )  # rounds that are aggregated into one record
 
     @cached_property
     def environment(self) -> Environment:
@@ -67,18 +69,18 @@ class Cell:
 
     def check_numbers(self) -> None:
         """Raises InputError where rounds, runs or seed make no sense."""
-        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0), ("every", 1)):
+        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0), ("record_every", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name}={value!r} must be a whole number, at least {least}")
         if self.seed > MOST_SEED:
             raise InputError(f"seed={self.seed} must be a whole number, at most {MOST_SEED}")
-        if self.rounds % self.every:
-            raise InputError(f"rounds={self.rounds} must be a multiple of every={self.every}")
-        if self.rounds // self.every * self.runs > MOST_ROUNDS:
+        if self.rounds % self.record_every:
+            raise InputError(f"rounds={self.rounds} must be a multiple of record_every={self.record_every}")
+        if self.rounds // self.record_every * self.runs > MOST_ROUNDS:
             raise InputError(
                 f"rounds={self.rounds} of runs={self.runs} are more than the {MOST_ROUNDS} that are kept at most; "
-                "every=100 keeps a hundred rounds together"
+                "record_every=100 keeps a hundred rounds together"
             )
 
     def check(self) -> None:
@@ -97,7 +99,7 @@ class Cell:
         if hasattr(made["environment"], "fingerprint"):
             settings["environment"]["content"] = made["environment"].fingerprint
         numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
-        numbers |= {"every": self.every} if self.every > 1 else {}
+        numbers |= {"record_every": self.record_every} if self.record_every > 1 else {}
         return settings | numbers | {"precision": self.precision}
 
     @cached_property

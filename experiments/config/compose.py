@@ -27,7 +27,7 @@ DEFAULTS = Path(__file__).with_name("defaults.yaml")
 STUDIES = Path(__file__).parents[1] / "studies"  # a folder each, with study.yaml in it
 DEFAULT = "default"  # the study if none is named
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
-NUMBERS = ("rounds", "runs", "seed", "every")  # settings of a cell beside its groups
+NUMBERS = ("rounds", "runs", "seed", "record_every")  # settings of a cell beside its groups
 LAUNCHERS = ("here", "dask")
 LAUNCHER = ("launcher.address", "launcher.workers", "launcher.slice")
 # Settings of the command, one value each
@@ -136,9 +136,11 @@ def resolve(words: Sequence[str]) -> Study:
     late = [t for t in asked.get("rounds", []) if t is not None and t > longest]
     if late:
         raise InputError(f"diagnostics.rounds={late[0]} is past the last round, {longest}")
-    thinned = [cell.every for cell in cells.values() if cell.every > 1]
+    thinned = [cell.record_every for cell in cells.values() if cell.record_every > 1]
     if thinned and diagnostics.runs:
-        raise InputError(f"every={thinned[0]} needs diagnostics.runs=0: rounds are looked into one by one")
+        raise InputError(
+            f"record_every={thinned[0]} needs diagnostics.runs=0: rounds are looked into one by one"
+        )
     output = options.get("output")
     found = tuple(cells.values())
     title, question = asked_for.heading(data, said, written, found, named=name != DEFAULT)

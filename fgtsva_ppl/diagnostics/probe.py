@@ -18,7 +18,7 @@ from jaxtyping import Float, Int, Key
 from fgtsva_ppl.agents import Thompson, ThompsonState
 from fgtsva_ppl.diagnostics.reference import draw_reference
 from fgtsva_ppl.diagnostics.restarts import ModeSearch, restart, search_mode
-from fgtsva_ppl.simulation.loop import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
 from samplers import Draw, Exact, SamplerState, Target
 
@@ -204,10 +204,11 @@ def _posterior_facts(
     mesh: Mesh,
 ) -> PosteriorFacts:
     def one_run(key: Array, history: Any, position: Array, seen: Round, means: Array) -> PosteriorFacts:
-        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), seen)
-        prior, streams = agent.model(*seen.actions.shape).draw, _keys(key, t)
+        round = agent.embed(seen)
+        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), round)
+        prior, streams = round.model.draw, _keys(key, t)
         reference, num_divergent = draw_reference(streams.reference, target, prior, sizes.num_reference)
-        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
+        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
         search: Callable[[Array], ModeSearch] = jax.vmap(lambda key: search_mode(key, target, prior))
         return PosteriorFacts(
             reference=reference,
@@ -247,12 +248,13 @@ def _sampler_draws_of_run(
     searches: ModeSearch,
     seen: Round,
 ) -> SamplerDraws:
-    target, streams = agent.target(state, seen), _keys(key, t)
-    full_target = agent.target(state._replace(history=state.history.without_gradient_cache()), seen)
-    prior = agent.model(*seen.actions.shape).draw
+    round, streams = agent.embed(seen), _keys(key, t)
+    target = agent.target(state, round)
+    full_target = agent.target(state._replace(history=state.history.without_gradient_cache()), round)
+    prior = round.model.draw
 
     def as_in_run(key: Array) -> tuple[Array, Any]:
-        return agent.begin(key, state, seen)
+        return agent.start_sampler(key, state, round)
 
     def overdispersed(key: Array, search: ModeSearch) -> SamplerState:
         return restart(key, agent.sampler, state.sampler, full_target, prior, search)
@@ -278,7 +280,7 @@ def _sampler_draws_of_run(
     superchains = both.position[sizes.num_replicas :].reshape(sizes.num_superchains, members, -1)
     chain_starts = jax.tree.map(lambda x: x[: sizes.num_chains], starts)
     chains = batch(trace)(jax.random.split(streams.chains, sizes.num_chains), chain_starts)
-    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
+    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
     return SamplerDraws(replicas, best(replicas.position), superchains, chains)
 
 

@@ -1,22 +1,22 @@
 """Classification datasets as bandits: a row is a context, a class is an arm, and the right class pays 1."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar, override
+from abc import abstractmethod
+from typing import override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Key
+from jaxtyping import Int, Key
 
 from fgtsva_ppl.environments import datasets
 from fgtsva_ppl.environments.encoding import encode, encoded_dim, encoding_field
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import settings, static_int, string, traced_float
 
 
 @settings
-class Classification(ABC):
-    """Base class: a subclass names the source of its table."""
+class Classification(Environment):
+    """Base class: a subclass names the source of its table, rounds draw its rows with replacement."""
 
     encoding: str = encoding_field()
     rows: int = static_int(default=20_000, doc="rows to use at most, the same ones in every run; 0: all")
@@ -29,7 +29,6 @@ class Classification(ABC):
         doc="revealed sigma_t. Labels have no noise, but are no function of the model's features; a reward in [0, 1] "
         "has a standard deviation of at most 1/2",
     )
-    subgaussian: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -42,18 +41,18 @@ class Classification(ABC):
         return datasets.load_reduced(self.source, self.rows, self.components)
 
     @property
+    @override
     def shape(self) -> Shape:
-        """One arm per class."""
         contexts, _, classes = self.table
         dim = encoded_dim(contexts.shape[1], len(classes), self.encoding)
         return Shape(len(classes), dim, fixed_actions=False, linear=False)
 
+    @override
     def start(self, key: Key[Array, ""]) -> tuple[()]:
-        """Nothing is drawn for a run: all runs share the table."""
-        return ()
+        return ()  # all runs share the table
 
-    def round(self, key: Key[Array, ""], instance: tuple[()]) -> tuple[Round, Outcome]:
-        """Draws a row uniformly, with replacement."""
+    @override
+    def round(self, key: Key[Array, ""], instance: tuple[()], t: Int[Array, ""]) -> tuple[Round, Outcome]:
         contexts, labels, classes = self.table
         row = jax.random.randint(key, (), 0, len(labels))
         actions = encode(jnp.asarray(contexts)[row], len(classes), self.encoding)

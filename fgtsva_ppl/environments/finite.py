@@ -41,8 +41,9 @@ class FiniteClass(LinearEnvironment):
         return self.arms
 
     @property
+    @override
     def shape(self) -> Shape:
-        """Linear, since every function of the arm is linear in one-hot features."""
+        # every function of the arm is linear in one-hot features
         return Shape(self.arms, self.arms, fixed_actions=True, linear=True)
 
     @property

@@ -1,16 +1,16 @@
 """Linear bandits: r = <theta*, a> + N(0, sigma_t^2) with theta* uniform on the unit sphere."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, NamedTuple, override
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float, Key
+from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, StationaryNoise
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.errors import InputError
 from samplers.settings import flag, settings, static_int, traced_float
 
@@ -41,11 +41,10 @@ def hypercube(dim: int) -> Float[np.ndarray, "vertices dim"]:
     return signs / np.sqrt(dim)
 
 
-class LinearEnvironment(ABC):
+class LinearEnvironment(Environment):
     """Base class of linear bandits: a subclass chooses the action sets and the noise model."""
 
     dim: int
-    subgaussian: bool
 
     @property
     @abstractmethod
@@ -63,13 +62,13 @@ class LinearEnvironment(ABC):
         A set that does not depend on the key is not batched over runs: XLA computes with it once for all of them.
         """
 
+    @override
     def start(self, key: Key[Array, ""]) -> Instance:
-        """Draws theta* uniformly on the unit sphere, and the run's action set if it has one."""
         theta_key, actions_key = jax.random.split(key)
         return Instance(unit_vectors(theta_key, (self.dim,)), self.instance_actions(actions_key))
 
-    def round(self, key: Key[Array, ""], instance: Instance) -> tuple[Round, Outcome]:
-        """Draws actions, sigma_t and the noise, which has variance sigma_t^2/4 in the sub-Gaussian convention."""
+    @override
+    def round(self, key: Key[Array, ""], instance: Instance, t: Int[Array, ""]) -> tuple[Round, Outcome]:
         actions_key, sigma_key, noise_key = jax.random.split(key, 3)
         actions = self.round_actions(actions_key) if instance.actions is None else instance.actions
         sigma = self.noise.sigma(sigma_key)
@@ -101,8 +100,8 @@ class Hypercube(LinearEnvironment):
     arms: int
 
     @property
+    @override
     def shape(self) -> Shape:
-        """2^dim arms, or as many as `arms` asks for; InputError if there are not that many vertices."""
         if self.arms > 2**self.dim:
             raise InputError(f"arms={self.arms} must be at most 2^dim = {2**self.dim}")
         return Shape(self.arms or 2**self.dim, self.dim, fixed_actions=True, linear=True)
@@ -189,8 +188,8 @@ class Contextual(LinearEnvironment):
     subgaussian: bool = _subgaussian_field()
 
     @property
+    @override
     def shape(self) -> Shape:
-        """Number and dimension of the arms, as set."""
         return Shape(self.arms, self.dim, fixed_actions=False, linear=True)
 
     @property

@@ -1,16 +1,16 @@
 """Contextual bandits with nonlinear mean rewards: new unit-norm arms in every round, constant noise."""
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, override
+from abc import abstractmethod
+from typing import Any, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Key
+from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, flat_model
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import choice, settings, static_int, traced_float
 
 
@@ -26,19 +26,19 @@ def _scale_field() -> Any:
     return traced_float(default=0.1, ge=0, doc="standard deviation of every round's noise")
 
 
-class NonlinearBandit(ABC):
+class NonlinearBandit(Environment):
     """Base class: a subclass draws a run's parameters and maps them to the true reward function."""
 
     dim: int
     arms: int
     scale: float
-    subgaussian: ClassVar[bool] = False
 
     @property
+    @override
     def shape(self) -> Shape:
-        """Number and dimension of the arms, as set."""
         return Shape(self.arms, self.dim, fixed_actions=False, linear=False)
 
+    @override
     @abstractmethod
     def start(self, key: Key[Array, ""]) -> Float[Array, " size"]:
         """Draws the parameters of a run's true reward function."""
@@ -47,8 +47,10 @@ class NonlinearBandit(ABC):
     def reward_function(self, parameters: Float[Array, " size"]) -> RewardFunction:
         """The true reward function f*, from features (arms, dim) to means (arms,)."""
 
-    def round(self, key: Key[Array, ""], instance: Float[Array, " size"]) -> tuple[Round, Outcome]:
-        """Draws arms uniformly on the unit sphere, and the noise."""
+    @override
+    def round(
+        self, key: Key[Array, ""], instance: Float[Array, " size"], t: Int[Array, ""]
+    ) -> tuple[Round, Outcome]:
         actions_key, noise_key = jax.random.split(key)
         actions = unit_vectors(actions_key, (self.arms, self.dim))
         sigma = jnp.asarray(self.scale, dtype=float)

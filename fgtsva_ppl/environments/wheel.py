@@ -1,14 +1,14 @@
 """The wheel bandit (Riquelme, Tucker & Snoek 2018): one number sets how much exploration it needs."""
 
-from typing import ClassVar
+from typing import override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Key
+from jaxtyping import Int, Key
 
 from fgtsva_ppl.environments.encoding import encode, encoded_dim, encoding_field
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import settings, traced_float
 
 ARMS = 5
@@ -16,7 +16,7 @@ SAFE_MEAN, LOW_MEAN, HIGH_MEAN = 1.2, 1.0, 50.0
 
 
 @settings
-class Wheel:
+class Wheel(Environment):
     """Contexts are uniform on the unit disk. Arm 0 always pays 1.2.
 
     The other four arms pay 1, but 50 where the context has a radius above delta and lies in the arm's own quadrant.
@@ -27,19 +27,17 @@ class Wheel:
     scale: float = traced_float(default=0.01, ge=0, doc="standard deviation of every reward")
     encoding: str = encoding_field()
 
-    subgaussian: ClassVar[bool] = False
-
     @property
+    @override
     def shape(self) -> Shape:
-        """Five arms and a context in two dimensions, encoded."""
         return Shape(ARMS, encoded_dim(2, ARMS, self.encoding), fixed_actions=False, linear=False)
 
+    @override
     def start(self, key: Key[Array, ""]) -> tuple[()]:
-        """Nothing is drawn for a run: mean rewards are the same function of the context in all runs."""
-        return ()
+        return ()  # mean rewards are the same function of the context in all runs
 
-    def round(self, key: Key[Array, ""], instance: tuple[()]) -> tuple[Round, Outcome]:
-        """Draws a context and the noise."""
+    @override
+    def round(self, key: Key[Array, ""], instance: tuple[()], t: Int[Array, ""]) -> tuple[Round, Outcome]:
         context_key, noise_key = jax.random.split(key)
         squared_radius, turn = jax.random.uniform(context_key, (2,))
         radius, angle = jnp.sqrt(squared_radius), 2 * jnp.pi * turn

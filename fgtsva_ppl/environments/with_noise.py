@@ -1,16 +1,15 @@
 """An environment whose noise is replaced by a noise model."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, override
 
 import jax
-import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.environments.noise import Noise, RoundContext
 from fgtsva_ppl.rewards.context import context
-from fgtsva_ppl.types import Environment, Outcome, Round, Shape, Timed
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import nested, settings
 
 NOISE_STREAM = 1  # folded into a key, so that the inner environment's own splits of that key are not reused
@@ -24,7 +23,7 @@ class WithNoiseInstance(NamedTuple):
 
 
 @settings
-class WithNoise:
+class WithNoise(Environment):
     """Action sets and mean rewards of an environment, with sigma_t and noise drawn from a noise model.
 
     Runs keep their parameters, action sets and mean rewards: only sigma_t and the noise differ from the inner
@@ -35,31 +34,23 @@ class WithNoise:
     noise: Noise = nested()
 
     @property
+    @override
     def shape(self) -> Shape:
-        """Shape of the inner environment."""
         return self.environment.shape
 
+    @override
     def start(self, key: Key[Array, ""]) -> WithNoiseInstance:
-        """Starts the inner environment from the same key and draws the noise direction."""
         direction = unit_vectors(jax.random.fold_in(key, NOISE_STREAM), (self.shape.dim,))
         return WithNoiseInstance(self.environment.start(key), direction)
 
-    def round(self, key: Key[Array, ""], instance: WithNoiseInstance) -> tuple[Round, Outcome]:
-        """The first round."""
-        return self.round_at(key, instance, jnp.asarray(0))
-
-    def round_at(
+    @override
+    def round(
         self, key: Key[Array, ""], instance: WithNoiseInstance, t: Int[Array, ""]
     ) -> tuple[Round, Outcome]:
-        """Round t (counted from 0) of the inner environment, with sigma_t and noise replaced."""
-        inner = self.environment
-        if isinstance(inner, Timed):
-            seen, outcome = inner.round_at(key, instance.inner, t)
-        else:
-            seen, outcome = inner.round(key, instance.inner)
+        seen, outcome = self.environment.round(key, instance.inner, t)
         sigma_key, noise_key = jax.random.split(jax.random.fold_in(key, NOISE_STREAM))
         projection = context(seen.actions) @ instance.direction
         sigma = self.noise.sigma(sigma_key, RoundContext(t + 1, projection))
-        deviation = sigma / 2 if getattr(inner, "subgaussian", False) else sigma
+        deviation = sigma / 2 if self.environment.subgaussian else sigma
         noise = deviation * jax.random.normal(noise_key)
         return seen._replace(sigma=sigma), outcome._replace(noise=noise)

@@ -352,7 +352,7 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
         if cell.flat["posterior.c"] == c:
             found = bound(cell, rounds)
             p = cell.flat["environment.p"]
-            np.testing.assert_allclose(found.stated, recommended.regret(p * rounds, rounds), rtol=1e-12)
+            np.testing.assert_allclose(found.stated, recommended.regret_bound(p * rounds, rounds), rtol=1e-12)
             assert np.all(found.stated > found.regret)  # so it is a bound at the rounded c too
             above.append(round(100 * (found.stated[-1] / found.regret[-1] - 1)))
     assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.comparison.choices)
@@ -385,7 +385,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
     assert found.met
     assert np.all(np.diff(found.regret) > 0)
     others = (
-        ["posterior.sigma=estimated"],
+        ["posterior.variance=estimated"],
         ["posterior.maximum=logsumexp", "sampler=rmh"],
         ["posterior.cap=1"],
     )

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from helpers.montecarlo import SEED
 
-from fgtsva_ppl.simulation.loop import reveal
+from fgtsva_ppl.simulation import reveal
 
 MANY = 4000
 

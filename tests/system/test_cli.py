@@ -145,7 +145,7 @@ def test_a_seed_gives_the_same_numbers_again(fgtsva):
 @pytest.mark.slow
 def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
     fgtsva("run", *SMALL, "output=a")
-    assert fgtsva("run", *SMALL, "every=4", "output=b")[0] == 0
+    assert fgtsva("run", *SMALL, "record_every=4", "output=b")[0] == 0
     with xr.open_datatree("b/results.nc", engine="h5netcdf") as tree:
         assert [list(cell["round"].values) for cell in tree["cells"].children.values()] == [[4, 8, 12]] * 2
     for alone, together in zip(rows(Path("a")), rows(Path("b")), strict=True):
@@ -204,7 +204,7 @@ def test_list_names_everything_there_is(fgtsva):
         (["sampler.stpes=3"], ["did you mean 'sampler.steps'"]),
         (["posterior.cc=1"], ["did you mean 'posterior.c'"]),
         (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
-        (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
+        (["sampler.adapt=true", "agent.warm_start=false", "sampler=hmc"], ["adapt=true", "warm_start=false"]),
         (["output="], ["path"]),
         (["study=budget", "bounds=true"], ["bounds=true", "sampler.steps"]),
         (["smapler=mala"], ["sampler"]),
@@ -224,9 +224,9 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
         (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
         (["precision=float16"], ["float64"]),
-        (["every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
-        (["every=7", "diagnostics.runs=0"], ["every", "multiple"]),
-        (["every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
+        (["record_every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
+        (["record_every=7", "diagnostics.runs=0"], ["every", "multiple"]),
+        (["record_every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
         (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "every"]),
         (["seed=4294967296"], ["seed", "at most"]),
         (["posterior.c=range(1,20000)"], ["10000", "posterior.c"]),
@@ -346,7 +346,7 @@ def test_a_setting_that_no_chosen_member_has_is_an_error():
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():
-    from fgtsva_ppl.simulation.loop import _play
+    from fgtsva_ppl.simulation import play_rounds
 
     study = resolve(
         [*SMALL, "sampler=mala", "posterior.c=0.001,0.01", "posterior.alpha=0.1,0.2", "environment.p=0.1,0.3"]
@@ -355,8 +355,8 @@ def test_cells_that_differ_only_in_numbers_share_one_program():
     before = None
     for cell in study.cells:
         runner.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
-        before = _play._cache_size() if before is None else before
-    assert _play._cache_size() == before
+        before = play_rounds._cache_size() if before is None else before
+    assert play_rounds._cache_size() == before
 
 
 def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):

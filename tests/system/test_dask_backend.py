@@ -19,6 +19,7 @@ from experiments.execute import runner
 from experiments.execute.dask_backend import cluster, distribute, joined
 from experiments.storage import folder as store
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
+from fgtsva_ppl.simulation import Record
 from samplers.errors import InputError
 
 SMALL = (
@@ -40,15 +41,7 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
         for first, runs in ((0, 2), (2, 2), (4, 1))
     ]
     made = joined(parts)
-    for name in (
-        "regret",
-        "action",
-        "acceptance_rate",
-        "num_divergent",
-        "num_gradients",
-        "num_resets",
-        "outside_support",
-    ):
+    for name in (*Record.fields(), "outside_support"):
         np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
     assert [kept.round for kept in made.snapshots] == [7, 20]
     for ours, theirs in zip(made.snapshots, whole.snapshots, strict=True):

@@ -20,7 +20,7 @@ from experiments.config.compose import OPTIONS
 from experiments.execute import runner
 from experiments.figures.draw import Drawn
 from fgtsva_ppl import Simulation
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.timing import Seconds
 
 TINY = ("study=default", "environment=sparse", "sampler=mala", "rounds=2", "runs=2", "diagnostics.runs=0")

@@ -12,7 +12,7 @@ from scipy import stats
 
 from fgtsva_ppl import FGTSVA, Sparse, Thompson, simulate
 from fgtsva_ppl.diagnostics import ProbeSizes, probe, quality
-from fgtsva_ppl.simulation.loop import ENVIRONMENT, reveal, run_keys
+from fgtsva_ppl.simulation import ENVIRONMENT, reveal, run_keys
 from samplers import SAMPLERS
 from samplers.reference.control import Control
 

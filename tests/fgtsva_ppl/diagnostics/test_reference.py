@@ -11,7 +11,7 @@ from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
 from fgtsva_ppl.diagnostics import ProbeSizes, Samples, probe, quality
 from fgtsva_ppl.diagnostics.mixing import mixing
 from fgtsva_ppl.diagnostics.reference import rejection_reason
-from fgtsva_ppl.simulation.loop import Snapshot
+from fgtsva_ppl.simulation import Snapshot
 from samplers import Draw
 
 

@@ -12,7 +12,7 @@ from helpers.montecarlo import assert_frequencies
 from experiments.config.compose import resolve
 from fgtsva_ppl import InputError, Thompson
 from fgtsva_ppl.environments import Digits, Iris, OpenML, TableBandit, datasets
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 
 
 def test_the_right_class_pays_one():

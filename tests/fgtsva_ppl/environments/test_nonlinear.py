@@ -13,7 +13,7 @@ from fgtsva_ppl import ENVIRONMENTS, Thompson, simulate
 from fgtsva_ppl.agents import Uniform
 from fgtsva_ppl.environments import LogisticBandit, MLPBandit, QuadraticBandit, Wheel
 from fgtsva_ppl.environments.encoding import encode
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Environment
 
 BUILT = [name for name, values in OTHERS.items() if values is not None]
@@ -25,7 +25,9 @@ def test_every_other_environment_can_be_played_by_an_agent(name):
     assert isinstance(environment, Environment)
     check(environment, Thompson(), rounds=3)
     key, shape = jax.random.key(0), environment.shape
-    seen, outcome = jax.eval_shape(lambda key: environment.round(key, environment.start(key)), key)
+    seen, outcome = jax.eval_shape(
+        lambda key: environment.round(key, environment.start(key), jnp.asarray(0)), key
+    )
     assert seen.actions.shape == (shape.arms, shape.dim)
     assert outcome.means.shape == (shape.arms,)
 
