@@ -54,9 +54,9 @@ class Thompson:
 
     def start(self, key: Array, shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior."""
-        if not self.warm and getattr(self.sampler, "adapt", False):
+        if not self.warm and self.sampler.adapts_between_rounds:
             raise InputError(
-                "adapt=true learns from round to round, which warm=false forgets; set one of them"
+                "sampler.adaptation learns from round to round, which warm=false forgets; set one of them"
             )
         model = self.model(shape.arms, shape.dim)
         history = empty(
@@ -67,12 +67,12 @@ class Thompson:
             capacity=1,
         )
         sampler = self.sampler.init(key, model.draw)
-        minibatch = bool(getattr(self.sampler, "minibatch", False))
+        minibatch = self.sampler.batch_size > 0
         if self.control_variate and model.linear:
             raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
         if self.control_variate and not minibatch:
             raise InputError(
-                "control_variate is for minibatch gradients: set sampler.minibatch of sgld or its kin"
+                "control_variate is for minibatch gradients: set sampler.batch_size (sgld, psgld, sghmc, sgnht, ulmc)"
             )
         if minibatch and not model.linear:
             anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None

@@ -212,13 +212,13 @@ class Posterior(ABC):
         def gradient(position: Array) -> Array:
             return shift - precision @ position + lam * arms[argmax(arms @ position)]
 
-        def law() -> tilted_gaussian.Tilted:
-            return tilted_gaussian.tilted(gaussian, seen.actions, lam)
+        def tilted() -> tilted_gaussian.TiltedGaussian:
+            return tilted_gaussian.tilt(gaussian, seen.actions, lam)
 
         return target._replace(
             logdensity=with_gradient(logdensity, gradient),
-            exact=lambda key: tilted_gaussian.draw(key, law()),
-            exact_draws=lambda key, number: tilted_gaussian.draws(key, law(), number),
+            exact=lambda key: tilted_gaussian.exact_draw(key, tilted()),
+            exact_draws=lambda key, number: tilted_gaussian.exact_draws(key, tilted(), number),
         )
 
     def _batches(self, model: FlatModel, history: History, seen: Round) -> MinibatchGradient | None:

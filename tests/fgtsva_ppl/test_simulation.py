@@ -33,7 +33,7 @@ from fgtsva_ppl.agents import LinTS
 from fgtsva_ppl.environments.linear import Instance, hypercube
 from fgtsva_ppl.simulation.loop import CHUNKS, LONGEST, _piece, _play, check
 from fgtsva_ppl.types import ActionInfo, Round
-from samplers import Draw, SamplerState
+from samplers import Draw, Sampler, SamplerState
 from samplers.settings import nested, settings, traced_float
 
 ARRAYS = ("regret", "action", "acceptance_rate", "num_divergent", "num_gradients", "num_resets")
@@ -49,14 +49,14 @@ def assert_same(ours: Simulation, theirs: Simulation, runs=slice(None), rounds=s
 AGENTS = {
     "mala": (Sparse(), Thompson(sampler=MALA())),  # of the paper's size: there the width of a block shows
     "exact": (Dense(dim=3), Thompson(sampler=Exact())),
-    "nuts": (Sparse(dim=3), Thompson(sampler=NUTS(steps=1))),
+    "nuts": (Sparse(dim=3), Thompson(sampler=NUTS(num_steps=1))),
     "wide": (
         Sparse(dim=8),
-        Thompson(sampler=SGLD(steps=3)),
+        Thompson(sampler=SGLD(num_steps=3)),
     ),  # one set of 256 arms times 25 positions at once
     "rows": (
         Contextual(dim=3, arms=4),
-        Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(steps=3)),
+        Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(num_steps=3)),
     ),
 }
 QUICK = ("mala",)
@@ -105,7 +105,7 @@ def test_looking_into_rounds_does_not_change_them():
 
 def test_the_fast_path_plays_as_the_generic_one():
     """Sums against rows, past the first growth of the buffer: the same arms from the first round to the last."""
-    agents = [Thompson(reward=reward, sampler=PSGLD(steps=3)) for reward in (Linear(), PlainLinear())]
+    agents = [Thompson(reward=reward, sampler=PSGLD(num_steps=3)) for reward in (Linear(), PlainLinear())]
     ours, theirs = (simulate(Sparse(dim=3), agent, rounds=80, runs=25) for agent in agents)
     np.testing.assert_array_equal(ours.action, theirs.action)
     np.testing.assert_allclose(ours.regret, theirs.regret, atol=1e-12)
@@ -196,8 +196,8 @@ class Watcher:
 )
 def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
     inner = [
-        Thompson(sampler=PSGLD(steps=2)),
-        Thompson(posterior=TS(), sampler=MALA(steps=3)),
+        Thompson(sampler=PSGLD(num_steps=2)),
+        Thompson(posterior=TS(), sampler=MALA(num_steps=3)),
         LinTS(),
     ]
     first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)
@@ -250,7 +250,7 @@ def test_no_round_draws_with_a_key_of_the_start():
 
 def test_numbers_compile_nothing_anew():
     def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, steps=2, seed=0, first_run=0):
-        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(steps=steps, step=step))
+        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(num_steps=steps, step_size=step))
         simulate(Sparse(dim=2, p=p, scale=scale), agent, rounds=8, runs=2, seed=seed, first_run=first_run)
         return _play._cache_size()
 
@@ -266,7 +266,7 @@ def test_numbers_compile_nothing_anew():
 
 def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
     def play(lam, eta, step):
-        agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(steps=2, step=step))
+        agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(num_steps=2, step_size=step))
         simulate(Dense(dim=2), agent, rounds=8, runs=2)
         return _play._cache_size()
 
@@ -276,7 +276,7 @@ def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
 
 def test_derived_numbers_compile_nothing_anew():
     def play(posterior):
-        simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(steps=2)), rounds=8, runs=2)
+        simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(num_steps=2)), rounds=8, runs=2)
         return _play._cache_size()
 
     assert play(FGTSVA()) == play(FGTSVA(alpha=0.3))
@@ -286,7 +286,7 @@ def test_structure_compiles_anew():
     """So that the tests above mean something."""
 
     def play(whiten):
-        simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=2, whiten=whiten)), rounds=8, runs=2)
+        simulate(Sparse(dim=2), Thompson(sampler=MALA(num_steps=2, preconditioner=whiten)), rounds=8, runs=2)
         return _play._cache_size()
 
     assert play("dense") + 1 == play("none")
@@ -294,13 +294,15 @@ def test_structure_compiles_anew():
 
 def test_a_run_is_cut_into_pieces_that_share_one_program():
     known = _play._cache_size()
-    simulate(Sparse(dim=2, arms=3), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
+    simulate(
+        Sparse(dim=2, arms=3), Thompson(sampler=MALA(num_steps=5)), rounds=32, runs=2
+    )  # as in no other test
     assert _play._cache_size() == known + 1
 
 
 def test_a_buffer_compiles_once_for_each_capacity():
     known = _play._cache_size()
-    agent = Thompson(PlainLinear(), sampler=MALA(steps=2))
+    agent = Thompson(PlainLinear(), sampler=MALA(num_steps=2))
     simulate(Sparse(dim=2, arms=3), agent, rounds=256, runs=2)  # as in no other test
     assert _play._cache_size() == known + 3  # 64, 128, 256
 
@@ -318,7 +320,7 @@ def test_pieces_are_short_however_long_a_run_is():
 
 
 @settings
-class Flaky:
+class Flaky(Sampler):
     """Draws at random, and not a number every so often."""
 
     sequential = False
@@ -433,7 +435,7 @@ def test_regret_is_not_negative_and_adds_up(name):
 @pytest.mark.parametrize("rounds", rest_is_slow([1, 17], []))
 def test_rounds_need_not_be_divisible_by_the_number_of_pieces(rounds):
     told = []
-    agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(steps=2))
+    agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(num_steps=2))
     result = simulate(Sparse(dim=2), agent, rounds=rounds, runs=2, progress=told.append)
     assert result.regret.shape == (2, rounds)
     assert told[-1] == rounds
