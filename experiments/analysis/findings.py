@@ -198,7 +198,7 @@ def _work(cost: Cost) -> str:
     gradients, seconds = cost.num_gradients, cost.seconds
     told = f"{counted(gradients.value, 'gradient')} a round"
     if (
-        gradients.value <= 1 and cost.work != "steps"
+        gradients.value <= 1 and cost.work != "num_steps"
     ):  # a kernel without gradients says what it counts instead
         told += f", that is {cost.work}"
     if gradients.low < gradients.value:

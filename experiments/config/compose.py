@@ -19,7 +19,6 @@ from experiments.config.cell import GROUPS, Cell, needed_groups
 from experiments.config.comparison import AlgorithmRun, Comparison
 from experiments.config.validate import Grid, check_keys, check_used
 from fgtsva_ppl.jax_config import PRECISIONS
-from samplers import sampler_info
 from samplers.errors import InputError, did_you_mean
 from samplers.settings import below
 
@@ -216,7 +215,7 @@ def _whole(grid: Mapping[str, Any]) -> Grid:
 
 def _all(group: str) -> list[str]:
     """Every member of a group, those apart that are wrong on purpose."""
-    return [name for name, cls in GROUPS[group] if sampler_info(cls).family != "control"]
+    return [name for name, cls in GROUPS[group] if group != "sampler" or cls.info.family != "control"]
 
 
 def parse(words: Sequence[str]) -> Grid:

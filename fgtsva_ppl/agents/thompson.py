@@ -74,9 +74,9 @@ class Thompson(Agent):
     @override
     def start(self, key: Key[Array, ""], shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior, with an empty history."""
-        if not self.warm_start and getattr(self.sampler, "adapt", False):
+        if not self.warm_start and self.sampler.adapts_between_rounds:
             raise InputError(
-                "adapt=true learns from round to round, which warm_start=false forgets; set one of them"
+                "sampler.adaptation learns from round to round, which warm_start=false forgets; set one of them"
             )
         model = self.model(shape.arms, shape.dim)
         history = empty(
@@ -87,12 +87,12 @@ class Thompson(Agent):
             capacity=1,
         )
         sampler = self.sampler.init(key, model.draw)
-        minibatch = bool(getattr(self.sampler, "minibatch", False))
+        minibatch = self.sampler.batch_size > 0
         if self.control_variate and model.linear:
             raise InputError("control_variate needs stored data; of linear rewards only sums are stored")
         if self.control_variate and not minibatch:
             raise InputError(
-                "control_variate is for minibatch gradients: set sampler.minibatch of sgld or a sampler of its family"
+                "control_variate is for minibatch gradients: set sampler.batch_size (sgld, psgld, sghmc, sgnht, ulmc)"
             )
         if minibatch and not model.linear:
             anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None

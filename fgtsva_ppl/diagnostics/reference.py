@@ -9,8 +9,8 @@ from jax import Array
 from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.diagnostics.mixing import mixing
-from fgtsva_ppl.diagnostics.restarts import PriorDraw
 from samplers import NUTS, Target
+from samplers.base import Start
 
 NUM_CHAINS, NUM_DRAWS = 4, 1000  # of a reference by NUTS
 THINNING = 3
@@ -31,7 +31,7 @@ class Reference(NamedTuple):
     num_divergent: Int[Array, ""]
 
 
-def draw_reference(key: Key[Array, ""], target: Target, prior: PriorDraw, num_draws: int) -> Reference:
+def draw_reference(key: Key[Array, ""], target: Target, prior: Start, num_draws: int) -> Reference:
     """Draws exactly where the target knows how to, else runs NUTS.
 
     Args:

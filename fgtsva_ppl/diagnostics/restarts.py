@@ -1,6 +1,5 @@
 """Overdispersed restarts: several starting points per round, as R-hat and nested R-hat require."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -8,13 +7,11 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Key
 
-from samplers import MarkovSampler, Sampler, SamplerState, Target
-from samplers.adaptation.preconditioning import frame
-from samplers.vi.base import mode
+from samplers import Dense, Sampler, SamplerState, Target
+from samplers.base import Start
+from samplers.mode import find_mode
 
 MODE_ITERATIONS = 20  # Newton steps from a draw of the prior to a mode
-
-PriorDraw = Callable[[Array], Array]  # from a key to a position (size,)
 
 
 class ModeSearch(NamedTuple):
@@ -24,18 +21,16 @@ class ModeSearch(NamedTuple):
     mode: Float[Array, "*batch size"]
 
 
-def search_mode(key: Key[Array, ""], target: Target, prior: PriorDraw) -> ModeSearch:
+def search_mode(key: Key[Array, ""], target: Target, prior: Start) -> ModeSearch:
     """Climbs from a draw of the prior to a mode, so that different keys may lead to different modes.
 
     Without a known curvature there is no search: the start itself is returned as the mode.
     """
     start = prior(jax.random.split(key, 3)[0])
-    return ModeSearch(start, start if target.precision is None else mode(target, start, MODE_ITERATIONS))
+    return ModeSearch(start, start if target.precision is None else find_mode(target, start, MODE_ITERATIONS))
 
 
-def overdispersed_start(
-    key: Key[Array, ""], target: Target, prior: PriorDraw, search: ModeSearch
-) -> PriorDraw:
+def overdispersed_start(key: Key[Array, ""], target: Target, prior: Start, search: ModeSearch) -> Start:
     """Distribution N(mode, 4 / curvature) of starting points, which needs no exact draws from the target.
 
     Args:
@@ -51,7 +46,7 @@ def overdispersed_start(
     """
     if target.precision is None:
         return prior
-    coordinates = frame(target, search.mode, "dense")
+    coordinates = Dense().apply(target, search.mode)
     shared_key = jax.random.split(key, 3)[1]
     centre = coordinates.from_target(search.mode) + jnp.sqrt(3.0) * jax.random.normal(
         shared_key, search.mode.shape, search.mode.dtype
@@ -70,14 +65,13 @@ def restart(
     sampler: Sampler,
     state: SamplerState,
     target: Target,
-    prior: PriorDraw,
+    prior: Start,
     search: ModeSearch,
 ) -> SamplerState:
     """Restarts a sampler from an overdispersed point.
 
-    A Markov chain keeps what it has adapted (its carry). Samplers that carry particles or a fitted approximation are
-    initialized from scratch, since what they carry determines where they are.
+    A Markov chain keeps what it has adapted. Samplers that carry particles or a fitted approximation are initialized
+    from scratch, since what they carry determines where they are: see `Sampler.restart`.
     """
     init_key = jax.random.split(key, 3)[2]  # the first two are used by search_mode and overdispersed_start
-    fresh = sampler.init(init_key, overdispersed_start(key, target, prior, search))
-    return fresh._replace(carry=state.carry) if isinstance(sampler, MarkovSampler) else fresh
+    return sampler.restart(init_key, state, overdispersed_start(key, target, prior, search))

@@ -39,7 +39,7 @@ class Law(NamedTuple):
     @property
     def tilted(self):
         gaussian = Gaussian(jnp.asarray(self.precision), jnp.asarray(self.precision @ self.mean))
-        return tilted_gaussian.tilted(gaussian, jnp.asarray(self.actions), jnp.asarray(self.lam))
+        return tilted_gaussian.tilt(gaussian, jnp.asarray(self.actions), jnp.asarray(self.lam))
 
     def stretched(self, pull):
         """The same with lam such that lam * s is what is asked for."""
@@ -62,10 +62,10 @@ def correlated(arms):
 
 @jax.jit
 def _draws(law, keys):
-    return jax.lax.map(lambda key: tilted_gaussian.propose_until_kept(key, law), keys, batch_size=250)
+    return jax.lax.map(lambda key: tilted_gaussian.propose_until_accepted(key, law), keys, batch_size=250)
 
 
-_together = jax.jit(tilted_gaussian.draws, static_argnums=2)
+_together = jax.jit(tilted_gaussian.exact_draws, static_argnums=2)
 
 
 def draws(law):
@@ -280,7 +280,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
         lam = np.nan
     if where == "infinite":
         lam = np.inf
-    tilted = tilted_gaussian.tilted(
+    tilted = tilted_gaussian.tilt(
         Gaussian(*map(jnp.asarray, (precision, shift))), jnp.asarray(actions), jnp.asarray(lam)
     )
     positions, proposals = _draws(tilted, jax.random.split(jax.random.key(0), DRAWS))
@@ -292,7 +292,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
 def test_one_broken_run_does_not_touch_its_neighbours():
     good = FACTORED.stretched(1.0).tilted
     bad = good._replace(mean=jnp.full(DIM, jnp.nan), offset=jnp.full(32, jnp.nan))
-    keys, side_by_side = jax.random.split(jax.random.key(3), 2), jax.jit(jax.vmap(tilted_gaussian.draw))
+    keys, side_by_side = jax.random.split(jax.random.key(3), 2), jax.jit(jax.vmap(tilted_gaussian.exact_draw))
     among_friends, beside = (
         side_by_side(keys, jax.tree.map(lambda *leaves: jnp.stack(leaves), good, other))
         for other in (good, bad)

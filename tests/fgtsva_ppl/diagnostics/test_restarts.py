@@ -12,7 +12,6 @@ from fgtsva_ppl import MALA
 from fgtsva_ppl.diagnostics.accuracy import nested_rhat
 from fgtsva_ppl.diagnostics.restarts import overdispersed_start, restart, search_mode
 from samplers import SAMPLERS, SVGD, Gaussian, Target
-from samplers.adaptation import step_size
 
 PRECISION = np.array([[4.0, 1.0], [1.0, 0.5]])
 MODE = np.array([1.0, -2.0])
@@ -41,10 +40,11 @@ def test_starts_have_four_times_the_variance_and_superchains_share_three_quarter
 def test_a_restarted_chain_keeps_its_adaptation_and_a_population_does_not():
     target = Target(lambda x: -(x @ x) / 2, lambda x: jnp.eye(2))
     search = search_mode(jax.random.key(1), target, gaussian_prior)
-    chain, adapted = MALA(adapt=True), step_size.untuned(2)._replace(targets=jnp.asarray(7))
-    state = chain.init(jax.random.key(0), gaussian_prior)._replace(carry=adapted)
+    chain = MALA(adaptation="dual_averaging")
+    state = chain.init(jax.random.key(0), gaussian_prior)
+    state = state._replace(carry=state.carry._replace(num_targets=jnp.asarray(7)))
     restarted = restart(jax.random.key(1), chain, state, target, gaussian_prior, search)
-    assert int(restarted.carry.targets) == 7
+    assert int(restarted.carry.num_targets) == 7
     assert not np.allclose(restarted.position, state.position)
     population = SVGD()
     state = population.init(jax.random.key(0), gaussian_prior)
