@@ -1,4 +1,4 @@
-"""How JAX is set up for this package: float64, one host device per core, compiled programs kept on disk."""
+"""JAX configuration of this package: float64, one host device per core, persistent compilation cache."""
 
 import contextlib
 import os
@@ -10,27 +10,32 @@ PRECISIONS = ("float64", "float32")
 
 
 def cache_folder() -> Path:
-    """Where compiled programs are kept: $FGTSVA_CACHE, or the user's cache folder."""
-    named = os.environ.get("FGTSVA_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named) if named else base / "fgtsva"
+    """Folder of compiled programs and downloaded data: $FGTSVA_CACHE, or `fgtsva` in the user's cache folder."""
+    override = os.environ.get("FGTSVA_CACHE")
+    user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(override) if override else user_cache / "fgtsva"
 
 
 def configure(precision: str = "float64", devices: int | None = None) -> None:
-    """Sets JAX up. The number of host devices is only taken before JAX is first used."""
+    """Configures JAX.
+
+    Args:
+        precision: `float64`, or `float32`, in which precision matrices of many rounds may lose positive definiteness.
+        devices: Number of host devices, one per core by default. It has no effect once JAX has been used.
+    """
     jax.config.update("jax_enable_x64", precision == "float64")
-    with contextlib.suppress(RuntimeError):  # the backend may be running already, with the devices it has
+    with contextlib.suppress(RuntimeError):  # raised if the backend is already initialized
         jax.config.update("jax_num_cpu_devices", devices or cores())
     folder = cache_folder() / "programs"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        return  # a read-only home costs compile time, nothing else
+        return  # without a writable cache, programs are compiled again in every process
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""How long things take, compiling told from computing."""
+"""Wall-clock time, with compilation separated from computation."""
 
 import time
 from collections.abc import Callable
@@ -6,31 +6,38 @@ from typing import Any, NamedTuple
 
 
 class Seconds(NamedTuple):
-    """How long something took."""
+    """Wall-clock time of a simulation."""
 
     computing: float
-    compiling: float  # and tracing
+    compiling: float  # tracing included
 
 
 class Stopwatch:
-    """Tells the time that compiled functions took to be traced and compiled from the time of everything else."""
+    """Measures wall-clock time, and how much of it jitted functions take to trace and compile.
 
-    def __init__(self, before: Seconds = Seconds(0.0, 0.0)) -> None:  # noqa: B008 - it cannot change
-        self._begin = time.perf_counter() - sum(before)
-        self._compiling = before.compiling
+    Args:
+        elapsed: Time of an earlier part, if a simulation is resumed.
+    """
 
-    def watch(self, program: Any) -> Callable[..., Any]:
-        """The same compiled function, timed where it compiles: such a call returns before it computes."""
+    def __init__(self, elapsed: Seconds = Seconds(0.0, 0.0)) -> None:  # noqa: B008 - immutable
+        self._start = time.perf_counter() - sum(elapsed)
+        self._compiling = elapsed.compiling
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            known, clock = program._cache_size(), time.perf_counter()
-            result = program(*args, **kwargs)
-            if program._cache_size() > known:
-                self._compiling += time.perf_counter() - clock
+    def watch(self, jitted: Any) -> Callable[..., Any]:
+        """Wraps a jitted function so that calls that compile are counted as compilation.
+
+        Dispatch is asynchronous: such a call returns when the program is compiled, before it has computed anything.
+        """
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            cache_size, start = jitted._cache_size(), time.perf_counter()
+            result = jitted(*args, **kwargs)
+            if jitted._cache_size() > cache_size:
+                self._compiling += time.perf_counter() - start
             return result
 
-        return watched
+        return timed
 
     def times(self) -> Seconds:
-        """Seconds of computing and of compiling so far."""
-        return Seconds(time.perf_counter() - self._begin - self._compiling, self._compiling)
+        """Time so far."""
+        return Seconds(time.perf_counter() - self._start - self._compiling, self._compiling)

@@ -35,17 +35,17 @@ def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
     shape = environment.shape
     members = flat.get("environment.members")
     if members is not None:
-        dc = theory.finite_bound(members, shape.arms, cell.rounds, alpha**-2)
+        dc = theory.finite_eluder_bound(members, shape.arms, cell.rounds, alpha**-2)
         complexity = theory.finite_complexity(members)
     else:
         dc = theory.linear_decoupling_bound(shape.dim, cell.rounds, alpha**-2, diameter=2.0)
         complexity = theory.linear_complexity(shape.dim, cell.rounds, alpha, c)
     variance = environment.noise.mean_variance * rounds
-    regret = theory.bound_for_any_c(alpha**2 * rounds + variance, c, dc, complexity)
+    regret = theory.regret_bound(alpha**2 * rounds + variance, c, dc, complexity)
     own = math.isclose(c, theory.recommended_c(dc, complexity), rel_tol=DIGITS)
     stated = None
     if own and math.isclose(alpha, theory.recommended_alpha(cell.rounds)):
-        stated = theory.Recommendation(dc, complexity, alpha, c).regret(variance, rounds)
+        stated = theory.Recommendation(dc, complexity, alpha, c).regret_bound(variance, rounds)
     return Bound(regret, members is not None and _met(cell), stated)
 
 
@@ -53,6 +53,6 @@ def _met(cell: Cell) -> bool:
     """Exact draws from the class that the truth is in, and noise with the assumed log-mgf."""
     flat = cell.flat
     same = all(flat.get(f"reward.{key}") == flat[f"environment.{key}"] for key in ("members", "table_seed"))
-    plain = {"posterior.sigma": "revealed", "posterior.maximum": "hard", "posterior.cap": None}
+    plain = {"posterior.variance": "revealed", "posterior.maximum": "hard", "posterior.cap": None}
     as_proven = all(flat.get(key, value) == value for key, value in plain.items())
     return bool(same and as_proven and flat["environment.subgaussian"] and flat["sampler"] == "exact")

@@ -8,7 +8,7 @@ type Who = tuple[str, int]  # a sampler and its number of steps
 
 def budget(cell: Cell) -> tuple[str, str, int]:
     """Environment, sampler and its number of steps, 0 where it has none."""
-    return cell.flat["environment"], cell.flat["sampler"], cell.flat.get("sampler.steps", 0)
+    return cell.flat["environment"], cell.flat["sampler"], cell.flat.get("sampler.num_steps", 0)
 
 
 def named(who: Who) -> str:

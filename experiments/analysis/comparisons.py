@@ -14,11 +14,11 @@ type Data = Mapping[str, xr.DataTree]
 def variance(cells: Sequence[Cell], data: Data) -> list[str]:
     """What it costs not to know sigma_t, noise by noise: against the revealed case, and against homoscedastic FGTS."""
     sentences = []
-    for noise in dict.fromkeys(cell.flat.get("noise", "own") for cell in cells):
+    for noise in dict.fromkeys(cell.flat.get("noise", "default") for cell in cells):
         regret = {
-            str(cell.flat.get("posterior.sigma", cell.flat["posterior"])): final_regret(data[cell.id])
+            str(cell.flat.get("posterior.variance", cell.flat["posterior"])): final_regret(data[cell.id])
             for cell in cells
-            if cell.flat.get("noise", "own") == noise
+            if cell.flat.get("noise", "default") == noise
         }
         if "revealed" not in regret:
             continue

@@ -11,7 +11,6 @@ from experiments.analysis.summary import Row, final_regret
 from experiments.config.cell import GROUPS, REFERENCE, Cell, varied
 from experiments.storage.folder import values
 from fgtsva_ppl.diagnostics import METRICS
-from samplers import sampler_info
 
 ACROSS = "across cells"  # the scope of an association over all cells
 WINDOW = 0.1  # rounds within this share of a probe round count as around it
@@ -204,13 +203,14 @@ def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str
     costs = {}
     for key, members in groups.items():
         ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]
-        gradients = [float(values(pair.data, "num_gradients").mean()) / pair.cell.every for pair in members]
+        gradients = [
+            float(values(pair.data, "num_gradients").mean()) / pair.cell.record_every for pair in members
+        ]
         seconds = [float(pair.data.attrs["seconds"]) for pair in members]
-        sampler = type(getattr(members[0].cell.agent, "sampler", None))
         costs[key] = Cost(
             _least(gradients, ratios, 1 + within_share),
             _least(seconds, ratios, 1 + within_share),
-            sampler_info(sampler).gradients_per_draw,
+            GROUPS["sampler"][key[1]].info.gradients_per_draw,
         )
     return costs
 

@@ -74,7 +74,7 @@ def _row(
         "acceptance_rate": _mean(values(data, "acceptance_rate")),
         "divergences": int(values(data, "num_divergent").sum()),
         "num_resets": int(values(data, "num_resets").sum()),
-        "gradients_per_round": float(values(data, "num_gradients").mean()) / cell.every,
+        "gradients_per_round": float(values(data, "num_gradients").mean()) / cell.record_every,
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }

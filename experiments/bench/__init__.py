@@ -15,7 +15,7 @@ from experiments.bench import draws, latency, paper, rounds
 from experiments.bench.timing import Measure
 from experiments.config.cell import code_version, versions
 from experiments.storage.folder import write_atomically
-from samplers.settings import InputError, did_you_mean
+from samplers.errors import InputError, did_you_mean
 
 PARTS: dict[str, Callable[[bool], list[Measure]]] = {
     "paper": paper.measure,

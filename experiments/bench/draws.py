@@ -27,7 +27,7 @@ def oracle_draws(quick: bool) -> list[Measure]:
     pulls = (0.0, 0.3, 1.2, 5.0, 50.0)  # lam s
     number = 1000 if quick else 4000
     measures, worst = [], np.inf
-    draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_kept, in_axes=(0, None)))
+    draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_accepted, in_axes=(0, None)))
     for K in arms:
         law = _untilted(K)
         longest = float(jnp.sqrt(jnp.max(jnp.sum(law.arms**2, axis=-1))))
@@ -65,7 +65,7 @@ class Prediction(NamedTuple):
     error: float
 
 
-def predicted_acceptance(law: tilted_gaussian.Tilted) -> Prediction:
+def predicted_acceptance(law: tilted_gaussian.TiltedGaussian) -> Prediction:
     """The acceptance rate of the better envelope: the target's mass over the envelope's, by importance sampling.
 
     The target's mass is that of the mixture times the mean, over the mixture, of exp(lam max_a) / sum_a exp(lam .),
@@ -81,10 +81,10 @@ def predicted_acceptance(law: tilted_gaussian.Tilted) -> Prediction:
     return Prediction(scale * weights.mean(), scale * weights.std() / NUM_POINTS**0.5)
 
 
-def _untilted(arms: int) -> tilted_gaussian.Tilted:
+def _untilted(arms: int) -> tilted_gaussian.TiltedGaussian:
     rows = jax.random.normal(jax.random.key(arms), (arms, DIM))
     unit = rows / jnp.linalg.norm(rows, axis=-1, keepdims=True)
-    return tilted_gaussian.tilted(Gaussian(DIM * jnp.eye(DIM), jnp.ones(DIM)), unit, jnp.asarray(0.0))
+    return tilted_gaussian.tilt(Gaussian(DIM * jnp.eye(DIM), jnp.ones(DIM)), unit, jnp.asarray(0.0))
 
 
 def nuts(quick: bool) -> list[Measure]:
@@ -93,8 +93,8 @@ def nuts(quick: bool) -> list[Measure]:
     environment, agent = Sparse(), Thompson(posterior=FGTSVA(), sampler=NUTS()).for_horizon(1000)
     simulation = simulate(environment, agent, rounds=200, runs=1, probes=[200])
     state = jax.tree.map(lambda x: jnp.asarray(x[0]), simulation.snapshots[0].states)
-    seen, _ = environment.round(jax.random.key(1), environment.start(jax.random.key(0)))
-    target = agent.target(state, seen)
+    seen, _ = environment.round(jax.random.key(1), environment.start(jax.random.key(0)), jnp.asarray(0))
+    target = agent.target(state, agent.embed(seen))
 
     @jax.jit
     def sample_chains(keys: Array) -> Array:

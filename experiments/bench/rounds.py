@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from experiments.bench.timing import Measure, at_most, fastest
-from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Estimated, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
-from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
-from fgtsva_ppl.simulation.loop import reveal
+from fgtsva_ppl.environments.noise import ConstantNoise, StationaryNoise
+from fgtsva_ppl.simulation import reveal
 from fgtsva_ppl.types import Shape
 from samplers.settings import settings, static_int, traced_float
 
@@ -45,11 +45,11 @@ class Blocks(LinearEnvironment):
         return Shape(self.arms, self.dim, fixed_actions=False, linear=True)
 
     @property
-    def noise(self) -> SteadyNoise:
+    def noise(self) -> StationaryNoise:
         """Constant."""
         return ConstantNoise(self.scale)
 
-    def actions(self, key: Array) -> Array:
+    def round_actions(self, key: Array) -> Array:
         """A normal context in every arm's own block."""
         return jnp.kron(jnp.eye(self.arms), jax.random.normal(key, (self.context,)))
 
@@ -60,8 +60,8 @@ def linear(quick: bool) -> list[Measure]:
     posterior = TS(eta=1 / (2 * NOISE**2))
     measures = []
     for name, sampler in (
-        ("25 Langevin steps", SGLD(steps=25)),
-        ("25 draws of 10 leapfrogs", HMC(steps=25, leapfrogs=10)),
+        ("25 Langevin steps", SGLD(num_steps=25)),
+        ("25 draws of 10 leapfrogs", HMC(num_steps=25, num_integration_steps=10)),
     ):
         agent = Thompson(posterior=posterior, sampler=sampler)
         early, late = (cost.seconds for cost in _rounds_after(Blocks(), agent, (EARLY, rounds)).values())
@@ -79,8 +79,8 @@ def general(quick: bool) -> list[Measure]:
     environment = ENVIRONMENTS.build("mlp", {"dim": 5, "arms": 8})
     measures = []
     for name, minibatch in (("all data", 0), ("16 data", 16)):
-        sampler = SGLD(steps=5, minibatch=minibatch)
-        agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=sampler)
+        sampler = SGLD(num_steps=5, batch_size=minibatch)
+        agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(variance=Estimated()), sampler=sampler)
         costs = _rounds_after(environment, agent, (longest // 8, longest))
         few, many = costs.values()
         limit = 1.25 if minibatch else 8 * 1.25
@@ -130,8 +130,9 @@ def _timed_rounds_after(environment: Any, agent: Thompson, t: int) -> TimedRound
     def turn(player: Any, key: Array, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
         own = jax.random.fold_in(key, number)
         seen, outcome = reveal(environment, own, environment.start(key), number)
-        acted, arm, _ = player.act(own, state, seen)
-        return agent.update(acted, seen, arm, outcome.means[arm] + outcome.noise), None
+        round = agent.embed(seen)
+        acted, arm, _ = player.act(own, state, round)
+        return agent.update(acted, round, arm, outcome.means[arm] + outcome.noise), None
 
     def begin(key: Array) -> ThompsonState:
         state = agent.grow(agent.start(key, environment.shape), 2 * t)

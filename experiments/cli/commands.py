@@ -20,7 +20,7 @@ from rich.markup import escape
 from experiments.analysis.text import counted
 from experiments.cli import completion, signals
 from experiments.storage.errors import StoreError
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 if TYPE_CHECKING:
     from experiments.config.compose import Launcher

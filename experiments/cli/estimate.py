@@ -1,6 +1,5 @@
 """What a study would do, before it does it: how many cells and programs, and roughly how long."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,6 @@ GRADIENT = 3.0e-7  # of such a round's posterior
 WRITING = 0.1  # a cell's files and its share of figures
 LISTED = 8  # cells of an environment, by name
 USUAL = 160.0  # numbers in an action set: 32 arms, 5 dimensions
-SPENDERS = ("steps", "leapfrogs", "integration_steps", "particles")  # gradients multiply along these settings
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def _program(cell: Cell) -> Any:
 
 def _playing(cell: Cell) -> float:
     shape, sampler = cell.environment.shape, getattr(cell.agent, "sampler", None)
-    spent = math.prod(int(getattr(sampler, name, 1)) for name in SPENDERS) if sampler is not None else 0
+    spent = sampler.expected_gradients if sampler is not None else 0
     size = max(1.0, shape.arms * shape.dim / USUAL) ** 0.5  # many arms are looked at together
     return cell.rounds * cell.runs * size * (ROUND + GRADIENT * spent)
 

@@ -1,5 +1,7 @@
 """What there is: the members of every group with their settings."""
 
+from typing import Any
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -7,8 +9,10 @@ from rich.table import Table
 from experiments.cli.terminal import longest_word
 from experiments.config.cell import GROUPS
 from experiments.config.compose import read_study, study_names
-from samplers import sampler_info
-from samplers.settings import InputError, did_you_mean, documentation
+from samplers import ADAPTATIONS, PRECONDITIONERS
+from samplers.errors import InputError, did_you_mean
+from samplers.registry import Registry
+from samplers.settings import documentation
 
 CARD = ("family", "exactness", "gradients per draw", "needs")  # what a sampler's card says
 WIDE = 100  # columns of a terminal that has room for all of it
@@ -30,7 +34,10 @@ def show(console: Console, what: str | None) -> None:
         )
     if group == "sampler":
         console.print(_cards(console.width))
-    console.print(_studies() if group == "study" else _members(group))
+    console.print(_studies() if group == "study" else _members(GROUPS[group]))
+    if group == "sampler":
+        for components in (PRECONDITIONERS, ADAPTATIONS):
+            console.print(_members(components))
 
 
 def names(group: str) -> list[str]:
@@ -48,7 +55,7 @@ def _studies() -> Table:
 
 def _cards(width: int) -> Table:
     """What every sampler says of itself; without its family where a terminal is narrow."""
-    cards = {name: sampler_info(cls) for name, cls in GROUPS["sampler"]}
+    cards = {name: cls.info for name, cls in GROUPS["sampler"]}
     made = Table(pad_edge=False, show_lines=True)
     made.add_column("sampler", no_wrap=True)
     shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]
@@ -60,10 +67,10 @@ def _cards(width: int) -> Table:
     return made
 
 
-def _members(group: str) -> Table:
-    made = Table(group, "what it is", "settings")
-    for name, cls in GROUPS[group]:
-        docs, values = documentation(cls), GROUPS[group].defaults(name)
+def _members(registry: Registry[Any]) -> Table:
+    made = Table(registry.kind, "what it is", "settings")
+    for name, cls in registry:
+        docs, values = documentation(cls), registry.defaults(name)
         settings = "\n".join(f"{key}={'null' if v is None else v}: {docs[key]}" for key, v in values.items())
         made.add_row(name, escape((cls.__doc__ or "").splitlines()[0]), escape(settings), end_section=True)
     return made

@@ -15,16 +15,17 @@ from typing import Any
 import fgtsva_ppl
 import samplers
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Agent, Environment
+from samplers.errors import InputError
 from samplers.registry import Registry
-from samplers.settings import InputError, nested_fields
+from samplers.settings import flatten, nested_fields
 
 PACKAGES = ("jax", "numpyro", "blackjax", "arviz", "numpy")
 MOST_ROUNDS = 10**9  # of all runs of a cell together, each of which is kept
 MOST_SEED = 2**32 - 1
 REFERENCE = "exact"  # the sampler that the others are held against
-OWN = "own"  # the noise that changes nothing, and that a cell does without
+OWN = "default"  # the noise that changes nothing, and that a cell does without
 
 GROUPS: dict[str, Registry[Any]] = {
     "environment": ENVIRONMENTS,
@@ -45,7 +46,9 @@ class Cell:
     runs: int
     seed: int
     precision: str
-    every: int = dataclasses.field(default=1, kw_only=True)  # rounds that are kept together
+    record_every: int = dataclasses.field(
+        default=1, kw_only=True
+    )  # rounds that are aggregated into one record
 
     @cached_property
     def environment(self) -> Environment:
@@ -66,18 +69,18 @@ class Cell:
 
     def check_numbers(self) -> None:
         """Raises InputError where rounds, runs or seed make no sense."""
-        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0), ("every", 1)):
+        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0), ("record_every", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name}={value!r} must be a whole number, at least {least}")
         if self.seed > MOST_SEED:
             raise InputError(f"seed={self.seed} must be a whole number, at most {MOST_SEED}")
-        if self.rounds % self.every:
-            raise InputError(f"rounds={self.rounds} must be a multiple of every={self.every}")
-        if self.rounds // self.every * self.runs > MOST_ROUNDS:
+        if self.rounds % self.record_every:
+            raise InputError(f"rounds={self.rounds} must be a multiple of record_every={self.record_every}")
+        if self.rounds // self.record_every * self.runs > MOST_ROUNDS:
             raise InputError(
                 f"rounds={self.rounds} of runs={self.runs} are more than the {MOST_ROUNDS} that are kept at most; "
-                "every=100 keeps a hundred rounds together"
+                "record_every=100 keeps a hundred rounds together"
             )
 
     def check(self) -> None:
@@ -91,12 +94,12 @@ class Cell:
         made["agent"] = self.agent
         made |= {group: getattr(self.agent, group) for group in nested_fields(type(self.agent))}
         settings: dict[str, Any] = {
-            group: {"name": self.parts[group]["name"]} | _values(part) for group, part in made.items()
+            group: {"name": self.parts[group]["name"]} | flatten(part) for group, part in made.items()
         }
         if hasattr(made["environment"], "fingerprint"):
             settings["environment"]["content"] = made["environment"].fingerprint
         numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
-        numbers |= {"every": self.every} if self.every > 1 else {}
+        numbers |= {"record_every": self.record_every} if self.record_every > 1 else {}
         return settings | numbers | {"precision": self.precision}
 
     @cached_property
@@ -147,11 +150,6 @@ def _ours(part: type) -> bool:
     return part.__module__.partition(".")[0] in ("samplers", "fgtsva_ppl")
 
 
-def _values(part: Any) -> dict[str, Any]:
-    fields = (f.name for f in dataclasses.fields(part) if not f.metadata.get("nested"))
-    return {name: getattr(part, name) for name in fields}
-
-
 def needed_groups(members: Mapping[str, str]) -> list[str]:
     """The groups that a cell with these members is made of."""
     noise = [] if members["noise"] == OWN else ["noise"]
@@ -177,7 +175,7 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
-        settings = [f"{key.rpartition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
+        settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
         panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
     return panels
 
@@ -194,7 +192,7 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
         names = [_called(key, cell.flat[key]) for key in own]
         plain = usual.get(str(cell.flat.get("sampler")), {})
         settings = [
-            f"{key.rpartition('.')[2]}={_short(cell.flat[key])}"
+            f"{key.partition('.')[2]}={_short(cell.flat[key])}"
             for key in fine
             if key in cell.flat and not (key in plain and plain[key] == cell.flat[key])
         ]

@@ -19,14 +19,14 @@ from experiments.config.cell import GROUPS, Cell, needed_groups
 from experiments.config.comparison import AlgorithmRun, Comparison
 from experiments.config.validate import Grid, check_keys, check_used
 from fgtsva_ppl.jax_config import PRECISIONS
-from samplers import sampler_info
-from samplers.settings import InputError, did_you_mean
+from samplers.errors import InputError, did_you_mean
+from samplers.settings import below
 
 DEFAULTS = Path(__file__).with_name("defaults.yaml")
 STUDIES = Path(__file__).parents[1] / "studies"  # a folder each, with study.yaml in it
 DEFAULT = "default"  # the study if none is named
 LOG_SPACED = 12  # rounds that are looked into if nothing is said
-NUMBERS = ("rounds", "runs", "seed", "every")  # settings of a cell beside its groups
+NUMBERS = ("rounds", "runs", "seed", "record_every")  # settings of a cell beside its groups
 LAUNCHERS = ("here", "dask")
 LAUNCHER = ("launcher.address", "launcher.workers", "launcher.slice")
 # Settings of the command, one value each
@@ -135,9 +135,11 @@ def resolve(words: Sequence[str]) -> Study:
     late = [t for t in asked.get("rounds", []) if t is not None and t > longest]
     if late:
         raise InputError(f"diagnostics.rounds={late[0]} is past the last round, {longest}")
-    thinned = [cell.every for cell in cells.values() if cell.every > 1]
+    thinned = [cell.record_every for cell in cells.values() if cell.record_every > 1]
     if thinned and diagnostics.runs:
-        raise InputError(f"every={thinned[0]} needs diagnostics.runs=0: rounds are looked into one by one")
+        raise InputError(
+            f"record_every={thinned[0]} needs diagnostics.runs=0: rounds are looked into one by one"
+        )
     output = options.get("output")
     found = tuple(cells.values())
     title, question = asked_for.heading(data, said, written, found, named=name != DEFAULT)
@@ -213,7 +215,7 @@ def _whole(grid: Mapping[str, Any]) -> Grid:
 
 def _all(group: str) -> list[str]:
     """Every member of a group, those apart that are wrong on purpose."""
-    return [name for name, cls in GROUPS[group] if sampler_info(cls).family != "control"]
+    return [name for name, cls in GROUPS[group] if group != "sampler" or cls.info.family != "control"]
 
 
 def parse(words: Sequence[str]) -> Grid:
@@ -302,17 +304,14 @@ def _cell(chosen: Mapping[str, Any]) -> Cell:
     """One cell. A setting of a member that was not chosen here (but elsewhere in the grid) is passed over."""
     members = {group: str(chosen.get(group, _defaults()[group][0])) for group in GROUPS}
     groups = needed_groups(members)
-    settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    for key, value in chosen.items():
-        group, dot, inner = key.partition(".")
-        if dot and inner in GROUPS[group].defaults(members[group]):
-            settings[group][inner] = value
-    for group in GROUPS:
-        GROUPS[group].build(members[group], settings[group])
-    parts = {
-        group: {"name": members[group], **GROUPS[group].defaults(members[group]), **settings[group]}
-        for group in groups
-    }
+    parts = {}
+    for group, registry in GROUPS.items():
+        values = below(group, chosen)
+        known = registry.defaults(members[group], values)
+        settings = {key: value for key, value in values.items() if key in known}
+        registry.build(members[group], settings)
+        if group in groups:
+            parts[group] = {"name": members[group], **known, **settings}
     numbers = {name: chosen.get(name, _written_defaults()[name]) for name in NUMBERS}
     cell = Cell(parts, **numbers, precision=chosen.get("precision", PRECISIONS[0]))
     cell.check_numbers()

@@ -1,11 +1,13 @@
 """Whether every word of a command line says something of what was chosen. If not: one line that tells what to say."""
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from experiments.config.cell import GROUPS, Cell
 from fgtsva_ppl import AGENTS, POSTERIORS
-from samplers.settings import InputError, did_you_mean, nested_fields
+from samplers.errors import InputError, did_you_mean
+from samplers.settings import below, component_fields, nested_fields
 
 type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
 
@@ -16,7 +18,7 @@ CALLED = {  # algorithms by names that no agent has
 
 
 def check_keys(
-    said: Grid, grids: Iterable[Grid], plain: Iterable[str], defaults: Mapping[str, list[Any]]
+    said: Grid, grids: Sequence[Grid], plain: Iterable[str], defaults: Mapping[str, list[Any]]
 ) -> None:
     """Every key that was said is a plain one, or a setting of something that was chosen."""
     for name in said.get("agent", ()):
@@ -25,11 +27,20 @@ def check_keys(
     for grid in grids:
         for group, registry in GROUPS.items():
             for member in grid.get(group, defaults[group]):
-                known |= {f"{group}.{key}" for key in registry.defaults(str(member))}
+                for values in _component_choices(registry[str(member)], below(group, grid)):
+                    known |= {f"{group}.{key}" for key in registry.defaults(str(member), values)}
     for key in said:
         if key not in known:
             group, _, setting = key.partition(".")
-            elsewhere = [name for name, _ in GROUPS.get(group, ()) if setting in GROUPS[group].defaults(name)]
+            elsewhere = [name for name, _ in GROUPS.get(group, ()) if setting in GROUPS[group].all_keys(name)]
+            members = {str(name) for grid in grids for name in grid.get(group, defaults.get(group, ()))}
+            if members & {*elsewhere}:
+                field, _, inner = setting.partition(".")
+                registry = component_fields(GROUPS[group][min(members & {*elsewhere})])[field]
+                owners = ", ".join(name for name, _ in registry if inner in registry.all_keys(name))
+                raise InputError(
+                    f"{key}: no {group}.{field} that was chosen has this setting; these have it: {owners}"
+                )
             if elsewhere:
                 owners = ", ".join(elsewhere)
                 raise InputError(
@@ -38,11 +49,19 @@ def check_keys(
             if group in GROUPS and setting:
                 settings = sorted(k.partition(".")[2] for k in known if k.startswith(group + "."))
                 listed = ", ".join(settings) or "none"
-                hint = did_you_mean(setting, settings).replace("mean '", f"mean '{group}.")
+                possible = {*settings, *(key for name in members for key in GROUPS[group].all_keys(name))}
+                hint = did_you_mean(setting, sorted(possible)).replace("mean '", f"mean '{group}.")
                 raise InputError(f"unknown key {key!r}{hint}; valid after {group}.: {listed}")
             raise InputError(
                 f"unknown key {key!r}{did_you_mean(key, known)}; valid: {', '.join(sorted(known))}"
             )
+
+
+def _component_choices(cls: type, values: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """The combinations of a member's components that a grid has."""
+    fields = [field for field in component_fields(cls) if field in values]
+    for names in itertools.product(*(values[field] for field in fields)):
+        yield dict(zip(fields, names, strict=True))
 
 
 def _check_agent(name: str) -> None:
@@ -54,7 +73,7 @@ def _check_agent(name: str) -> None:
 
 
 def check_used(said: Grid, cells: Iterable[Cell]) -> None:
-    """Nothing was said of a group that no chosen agent has. Noise is no agent's, and `own` leaves it away."""
+    """Nothing was said of a group that no chosen agent has. Noise is no agent's, and `default` leaves it away."""
     used = {"noise", *(group for cell in cells for group in cell.parts)}
     for key in said:
         group = key.partition(".")[0]

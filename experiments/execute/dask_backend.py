@@ -8,7 +8,7 @@ be installed where they run.
 import dataclasses
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,11 +21,11 @@ from experiments.config.compose import Launcher
 from experiments.execute.cell_status import Status, raised
 from experiments.execute.diagnose import Groups, diagnose
 from experiments.execute.runner import SLICES, Job
-from experiments.storage.folder import DTYPES, rounds_tree, snapshots, states_tree, values
+from experiments.storage.folder import rounds_tree, snapshots, states_tree, values
 from fgtsva_ppl import Simulation, configure, simulate
-from fgtsva_ppl.simulation.loop import Snapshot, state_structure
+from fgtsva_ppl.simulation import Record, Snapshot, state_structure
 from fgtsva_ppl.timing import Seconds
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 RETRIES = (
     2  # of a piece that raises; one whose worker dies is begun again by the cluster, three times at most
@@ -149,9 +149,10 @@ def stored_slice(job: Job, cell: Cell, first: int, runs: int, probes: Sequence[i
     kept = snapshots(states, state_structure(cell.environment, cell.agent))
     if [snapshot.round for snapshot in kept] != sorted(probes):
         return None
-    arrays = {name: values(tree, name) for name in (*DTYPES, "outside_support")}
+    record = Record.from_arrays({name: values(tree, name) for name in Record.fields()})
+    outside_support = values(tree, "outside_support").astype(bool)
     seconds = Seconds(*(float(tree.attrs[name]) for name in ("seconds", "compile_seconds")))
-    return Simulation(**arrays, seconds=seconds, snapshots=tuple(kept))
+    return Simulation(record, outside_support, seconds, tuple(kept))
 
 
 def _kind(first: int, runs: int) -> str:
@@ -168,7 +169,7 @@ def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: in
         runs=runs,
         seed=cell.seed,
         first_run=first,
-        every=cell.every,
+        record_every=cell.record_every,
         probes=probes,
         devices=jax.devices()[:devices],
     )
@@ -182,11 +183,8 @@ def looked_into(cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices: i
 
 def joined(slices: Sequence[Simulation]) -> Simulation:
     """Runs that were played apart, one after the other."""
-    arrays: Mapping[str, np.ndarray] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in slices])
-        for field in dataclasses.fields(Simulation)
-        if field.name not in ("seconds", "snapshots")
-    }
+    record = jax.tree.map(lambda *runs: np.concatenate(runs), *(part.record for part in slices))
+    outside_support = np.concatenate([part.outside_support for part in slices])
     snapshots = tuple(
         Snapshot(
             kept[0].round, jax.tree.map(lambda *runs: np.concatenate(runs), *(one.states for one in kept))
@@ -194,4 +192,4 @@ def joined(slices: Sequence[Simulation]) -> Simulation:
         for kept in zip(*(part.snapshots for part in slices), strict=True)
     )
     seconds = Seconds(*map(sum, zip(*(part.seconds for part in slices), strict=True)))
-    return Simulation(**arrays, seconds=seconds, snapshots=snapshots)
+    return Simulation(record, outside_support, seconds, snapshots)

@@ -8,8 +8,8 @@ import xarray as xr
 
 from experiments.config.cell import Cell
 from fgtsva_ppl.agents import Thompson
-from fgtsva_ppl.diagnostics import METRICS, Quality, Samples, probing, quality
-from fgtsva_ppl.simulation.loop import Snapshot
+from fgtsva_ppl.diagnostics import METRICS, Quality, Samples, probe_async, quality
+from fgtsva_ppl.simulation import Snapshot
 
 type Groups = dict[str, xr.Dataset]  # path below the cell -> data
 
@@ -33,7 +33,7 @@ def diagnose(
         found.append(quality(samples))
         groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
         progress()
-    refused = [why for one in found for why in one.refused if why]
+    refused = [why for one in found for why in one.rejections if why]
     said = f"no reference for {len(refused)} of {runs * len(found)} probed rounds: {min(refused, default='')}"
     groups["diagnostics"] = _metrics(found, [snapshot.round for snapshot in snapshots])
     groups["diagnostics"].attrs["refused"] = said if refused else ""
@@ -50,7 +50,7 @@ def _probed(
     """Every snapshot with what was drawn for it; the next is being drawn while one is looked at."""
 
     def begun(snapshot: Snapshot) -> Callable[[], Samples]:
-        return probing(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
+        return probe_async(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
 
     under_way = [begun(snapshot) for snapshot in snapshots[:1]]
     for index, snapshot in enumerate(snapshots):
@@ -68,8 +68,8 @@ def _metrics(found: Sequence[Quality], rounds: Sequence[int]) -> xr.Dataset:
         for name, what in METRICS.items()
     }
     for name, values in (
-        ("action_probability", [one.actions for one in found]),
-        ("action_probability_exact", [one.exact for one in found]),
+        ("action_probability", [one.action_probabilities for one in found]),
+        ("action_probability_exact", [one.reference_probabilities for one in found]),
     ):
         variables[name] = (("probed_run", "probe", "arm"), np.stack(values, axis=1), {})
     return xr.Dataset(variables, {"probe": list(rounds)})

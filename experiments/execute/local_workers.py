@@ -18,7 +18,7 @@ from experiments.cli.estimate import Estimate
 from experiments.config.compose import Study
 from experiments.storage.folder import Folder
 from experiments.storage.locks import SHARED
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 MOST = 4  # each has its own copy of every library: some 1.5 GB of memory at the end of a long study
 LONG = 60.0  # seconds of a study below which a companion would not come to anything

@@ -28,9 +28,9 @@ from experiments.storage.folder import (
 )
 from experiments.storage.locks import PATIENCE
 from fgtsva_ppl import Simulation, simulate
-from fgtsva_ppl.rewards.program import ZeroDensityError
-from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot, state_structure
-from samplers.settings import InputError
+from fgtsva_ppl.rewards import ZeroDensityError
+from fgtsva_ppl.simulation import CheckpointState, Snapshot, state_structure
+from samplers.errors import InputError
 
 SAVE_EVERY = 20.0  # seconds of a cell that an interruption may cost
 LOOK_EVERY = 2.0  # seconds between looks at what other processes have finished
@@ -179,7 +179,7 @@ class Job:
             rounds=cell.rounds,
             runs=cell.runs,
             seed=cell.seed,
-            every=cell.every,
+            record_every=cell.record_every,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
             devices=self.devices,

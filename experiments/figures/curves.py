@@ -124,7 +124,7 @@ def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:
         _bounds(ax, shown)
     ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
     starts = [
-        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.every // 100]
+        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.record_every // 100]
         for cell, *_ in shown
     ]
     ax.set_ylim(bottom=max(min(starts) / 2, 1e-3))

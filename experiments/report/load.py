@@ -21,7 +21,7 @@ from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import MARK
 from experiments.storage.netcdf import check_digest, check_links, dataset
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 ROUND = re.compile(r"round_(\d+)")
 
@@ -35,8 +35,8 @@ class StoredCell(Cell):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The stored settings."""
-        every = {"every": self.every} if self.every > 1 else {}
-        return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed, **every}
+        record_every = {"record_every": self.record_every} if self.record_every > 1 else {}
+        return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed, **record_every}
 
     @cached_property
     def id(self) -> str:
@@ -157,7 +157,9 @@ def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
     if not {"environment", "agent"} <= {group for group, part in parts.items() if "name" in part}:
         raise ValueError("not a cell")
     precision = str(settings.get("precision", ""))
-    return StoredCell(parts, **numbers, precision=precision, key=key, every=int(settings.get("every", 1)))
+    return StoredCell(
+        parts, **numbers, precision=precision, key=key, record_every=int(settings.get("record_every", 1))
+    )
 
 
 def _rows(path: Path) -> list[Row]:

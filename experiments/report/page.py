@@ -20,7 +20,7 @@ from experiments.report.reading import answer
 from experiments.report.round_view import rounds
 from experiments.storage.folder import MARK, sweep, write_atomically
 from fgtsva_ppl.diagnostics import METRICS
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 HERE = Path(__file__).parent
 FIRST = 2  # sentences of a reading that are the answer; the others unfold

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from experiments.report.markup import Markup, tag
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 SHAPES = {
     "g",

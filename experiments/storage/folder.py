@@ -25,20 +25,12 @@ from experiments.storage.errors import DamagedError, StoreError
 from experiments.storage.locks import Locks
 from experiments.storage.netcdf import from_netcdf, to_netcdf_bytes
 from fgtsva_ppl import Simulation, __version__
-from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot
+from fgtsva_ppl.simulation import CheckpointState, Record, Snapshot
 from fgtsva_ppl.timing import Seconds
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 MARK = "fgtsva"  # the first key of our config.yaml
 PART = ".part"  # how the names of files end that are not whole yet
-DTYPES = {
-    "regret": "float64",
-    "action": "int32",
-    "acceptance_rate": "float32",
-    "num_divergent": "int32",
-    "num_gradients": "int32",
-    "num_resets": "int32",
-}
 
 
 def default_folder(study: Study) -> Path:
@@ -178,13 +170,13 @@ def _plain(settings: Any) -> list[str]:
 def rounds_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
     """A simulation as labelled arrays."""
     variables: dict[str, Any] = {
-        name: (("run", "round"), np.asarray(getattr(simulation, name), dtype))
-        for name, dtype in DTYPES.items()
+        name: (("run", "round"), np.asarray(getattr(simulation, name), quantity.dtype))
+        for name, quantity in Record.fields().items()
     }
     variables["outside_support"] = ("run", np.asarray(simulation.outside_support, "int8"))
     coords = {
         "run": np.arange(len(simulation.regret)),
-        "round": cell.every * (1 + np.arange(cell.rounds // cell.every)),
+        "round": cell.record_every * (1 + np.arange(cell.rounds // cell.record_every)),
     }
     attrs = {
         "cell": cell.id,

@@ -1,6 +1,9 @@
-"""Two kinds of sampler quality: accuracy of the draw as it was used, and mixing of the chain as a chain."""
+"""Sampler quality in two senses: accuracy of the draw that picks the action, and mixing of the chain.
 
-from fgtsva_ppl.diagnostics.probe import Samples, Sizes, probe, probing
+`probe` takes the draws for one round after a run, `quality` computes all diagnostics from them.
+"""
+
+from fgtsva_ppl.diagnostics.probe import ProbeSizes, Samples, probe, probe_async
 from fgtsva_ppl.diagnostics.quality import METRICS, Quality, quality
 
-__all__ = ["METRICS", "Quality", "Samples", "Sizes", "probe", "probing", "quality"]
+__all__ = ["METRICS", "ProbeSizes", "Quality", "Samples", "probe", "probe_async", "quality"]

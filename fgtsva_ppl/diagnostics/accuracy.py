@@ -1,76 +1,130 @@
-"""Accuracy as used: the law of the very draw that picked the action, against the posterior's own.
+"""Accuracy as used: the distribution of the very draw that picks the action, compared with reference draws.
 
-Everything takes leading axes (runs) before the axes of its draws.
+Draws are arrays of NumPy with any leading axes, such as runs.
 """
 
 import numpy as np
+from jaxtyping import Float, Int
 
-DIRECTIONS = 32  # of the sliced Wasserstein distance
+NUM_DIRECTIONS = 32  # of the sliced Wasserstein distance
 
 
-def action_probabilities(actions: np.ndarray, arms: int) -> np.ndarray:
-    """The share of each arm among (..., draws) actions."""
+def action_probabilities(
+    actions: Int[np.ndarray, "*runs draws"], arms: int
+) -> Float[np.ndarray, "*runs arms"]:
+    """Relative frequency of each arm among the actions of several draws."""
     return np.asarray((actions[..., None] == np.arange(arms)).mean(axis=-2))
 
 
-def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Half the absolute difference of two distributions over arms."""
+def total_variation(
+    p: Float[np.ndarray, "*runs arms"], q: Float[np.ndarray, "*runs arms"]
+) -> Float[np.ndarray, "*runs"]:
+    """Total variation distance of two action distributions, sum_a |p_a - q_a| / 2."""
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
-def total_variation_floor(p: np.ndarray, n: int, m: int | np.ndarray) -> np.ndarray:
-    """What total variation comes out on average where n and m draws have the same law p."""
+def total_variation_floor(
+    p: Float[np.ndarray, "*runs arms"], n: int, m: int | Float[np.ndarray, "*runs 1"]
+) -> Float[np.ndarray, "*runs"]:
+    """Expected total variation distance between the frequencies of n and of m draws from one distribution.
+
+    A Monte Carlo floor: an exact sampler has this distance on average. By the normal approximation of binomial counts,
+    E|p_a - q_a| = sqrt(2/pi p_a (1 - p_a) (1/n + 1/m)).
+
+    Args:
+        p: The common action distribution.
+        n: Number of draws of the first sample.
+        m: Number of draws of the second, or its effective size per run.
+
+    Returns:
+        The floor per run.
+    """
     return np.asarray(np.sqrt(2 * p * (1 - p) / np.pi * (1 / n + 1 / m)).sum(axis=-1) / 2)
 
 
-def covariance(draws: np.ndarray) -> np.ndarray:
-    """Of (..., draws, size)."""
+def covariance(draws: Float[np.ndarray, "*runs draws size"]) -> Float[np.ndarray, "*runs size size"]:
+    """Sample covariance of draws."""
     centred = draws - draws.mean(axis=-2, keepdims=True)
     return np.asarray(np.swapaxes(centred, -1, -2) @ centred / (draws.shape[-2] - 1))
 
 
-def whitener(reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of the reference draws, and the matrix W for which W (x - mean) has the identity as covariance."""
+def whitening(
+    reference: Float[np.ndarray, "*runs draws size"],
+) -> tuple[Float[np.ndarray, "*runs 1 size"], Float[np.ndarray, "*runs size size"]]:
+    """Mean of reference draws, and the matrix W for which W (x - mean) has covariance I."""
     factor = np.linalg.cholesky(covariance(reference))
     return reference.mean(axis=-2, keepdims=True), np.linalg.inv(factor)
 
 
-def moment_errors(draws: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Errors in posterior standard deviations: of the mean, of the covariance, and the mean spread (1 is right).
+def moment_errors(
+    draws: Float[np.ndarray, "*runs draws size"], reference: Float[np.ndarray, "*runs reference_draws size"]
+) -> tuple[Float[np.ndarray, "*runs"], Float[np.ndarray, "*runs"], Float[np.ndarray, "*runs"]]:
+    """Errors of the first two moments in units of the posterior's standard deviation.
 
-    In coordinates in which the reference has mean 0 and covariance I: root mean square of the mean, root mean square of
-    the eigenvalues of (covariance - I), and the root of the mean variance.
+    All are computed in whitened coordinates, in which the reference has mean 0 and covariance I, so they do not depend
+    on the parametrization up to affine maps.
+
+    Args:
+        draws: Draws of the sampler.
+        reference: Draws from the posterior.
+
+    Returns:
+        The error of the mean, the root mean square of its coordinates; the error of the covariance C, the root mean
+        square of the eigenvalues of C - I; and the spread, the root of the mean variance (1 is right).
     """
-    mean, w = whitener(reference)
+    mean, w = whitening(reference)
     white = (draws - mean) @ np.swapaxes(w, -1, -2)
-    dim = white.shape[-1]
-    spread = covariance(white)
+    size = white.shape[-1]
+    white_covariance = covariance(white)
     mean_error = np.sqrt(np.mean(white.mean(axis=-2) ** 2, axis=-1))
-    covariance_error = np.linalg.norm(spread - np.eye(dim), axis=(-2, -1)) / np.sqrt(dim)
-    return mean_error, covariance_error, np.sqrt(np.trace(spread, axis1=-2, axis2=-1) / dim)
+    covariance_error = np.linalg.norm(white_covariance - np.eye(size), axis=(-2, -1)) / np.sqrt(size)
+    spread = np.sqrt(np.trace(white_covariance, axis1=-2, axis2=-1) / size)
+    return np.asarray(mean_error), np.asarray(covariance_error), np.asarray(spread)
 
 
-def directions(dim: int) -> np.ndarray:
-    """Directions drawn from the sphere, the same at every call."""
-    raw = np.random.default_rng(0).normal(size=(DIRECTIONS, dim))
-    return np.asarray(raw / np.linalg.norm(raw, axis=1, keepdims=True))
+def projection_directions(size: int) -> Float[np.ndarray, "directions size"]:
+    """Random unit vectors, the same in every call."""
+    normal = np.random.default_rng(0).normal(size=(NUM_DIRECTIONS, size))
+    return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
 
 
-def sliced_wasserstein(draws: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Mean 1-Wasserstein distance of projections on fixed random directions, in posterior standard deviations."""
-    mean, w = whitener(reference)
-    along = directions(draws.shape[-1]) @ w
-    ours, theirs = (np.sort(along @ np.swapaxes(x - mean, -1, -2), axis=-1) for x in (draws, reference))
+def sliced_wasserstein(
+    draws: Float[np.ndarray, "*runs draws size"], reference: Float[np.ndarray, "*runs reference_draws size"]
+) -> Float[np.ndarray, "*runs"]:
+    """Sliced 1-Wasserstein distance (Bonneel et al. 2015) in units of the posterior's standard deviation.
+
+    The mean over fixed random directions of the distance between projections, in whitened coordinates.
+
+    Args:
+        draws: Draws of the sampler.
+        reference: Draws from the posterior.
+
+    Returns:
+        The distance per run.
+    """
+    mean, w = whitening(reference)
+    directions = projection_directions(draws.shape[-1]) @ w
+    projected, projected_reference = (
+        np.sort(directions @ np.swapaxes(x - mean, -1, -2), axis=-1) for x in (draws, reference)
+    )
     n, m = draws.shape[-2], reference.shape[-2]
-    at = ((np.arange(n) + 0.5) / n * m).astype(int)
-    return np.asarray(np.abs(ours - theirs[..., at]).mean(axis=(-2, -1)))
+    quantile_indices = ((np.arange(n) + 0.5) / n * m).astype(int)
+    return np.asarray(np.abs(projected - projected_reference[..., quantile_indices]).mean(axis=(-2, -1)))
 
 
-def nested_rhat(values: np.ndarray) -> np.ndarray:
-    """Nested R-hat (Margossian et al. 2024) of (..., superchains, chains, draws, size) values; the worst coordinate.
+def nested_rhat(
+    values: Float[np.ndarray, "*runs superchains chains draws size"],
+) -> Float[np.ndarray, "*runs"]:
+    """Nested R-hat (Margossian et al. 2024), sqrt(1 + B / W), of the worst coordinate.
 
-    sqrt(1 + B / W): B the variance of the superchains' means, W the mean over superchains of the variance between
-    their chains plus the mean variance within a chain. Works at one draw per chain, where the last term is absent.
+    B is the variance of the superchains' means. W is the mean over superchains of the variance between their chains'
+    means plus the mean variance within a chain. It is defined for a single draw per chain, where the last term is 0.
+
+    Args:
+        values: Positions; the chains of a superchain share a starting point.
+
+    Returns:
+        Nested R-hat per run; NaN (0/0) if no chain has moved and all are at one point.
     """
     between = values.mean(axis=(-3, -2)).var(axis=-2, ddof=1)
     within = np.zeros_like(between)
@@ -79,5 +133,5 @@ def nested_rhat(values: np.ndarray) -> np.ndarray:
     if values.shape[-2] > 1:
         within = within + values.var(axis=-2, ddof=1).mean(axis=(-3, -2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = between / within  # 0/0 where all chains stand still at one point: not a number, and said so
+        ratio = between / within
     return np.asarray(np.max(np.sqrt(1 + ratio), axis=-1))

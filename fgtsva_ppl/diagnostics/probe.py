@@ -1,6 +1,6 @@
-"""A round looked into afterwards: the sampler run again and again from the state that the run had before it.
+"""Probes of a round after the run: the sampler is run many times from the state that the agent had before the round.
 
-Nothing here touches the run itself. What a run met in a round follows from its key; what its agent knew was kept.
+A probe does not affect the run. The round is regenerated from the run's key, and the agent's state is in a `Snapshot`.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,44 +13,56 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh
+from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
-from fgtsva_ppl.simulation.loop import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from fgtsva_ppl.diagnostics.reference import draw_reference
+from fgtsva_ppl.diagnostics.restarts import ModeSearch, restart, search_mode
+from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
-from samplers import NUTS, Draw, Exact, MarkovSampler, Sampler, SamplerState, Target
-from samplers.adaptation.preconditioning import frame
-from samplers.vi.base import mode
+from samplers import Draw, Exact, SamplerState, Target
 
-DIAGNOSIS = 3  # stream of a run's randomness, beside those of the loop
-REFERENCE_CHAINS, REFERENCE_DRAWS = 4, 1000  # where there is no oracle
-CLIMB = 20  # steps from a draw of the prior to a mode, to start from
+PROBE_STREAM = 3  # folded into a run's key, beside the streams of the simulation loop
 
 
-class Sizes(NamedTuple):
-    """How much is drawn for a diagnosis."""
+class ProbeSizes(NamedTuple):
+    """How many draws a probe takes."""
 
-    replicas: int = 512  # of the round's own draw, from its own warm start
-    reference: int = 2048  # exact draws
-    superchains: int = 8  # starting points for nested R-hat, with `replicas / superchains` chains each
-    chains: int = 4  # for mixing
-    draws: int = 250  # of each chain
+    num_replicas: int = 512  # independent repetitions of the round's draw, from the agent's own state
+    num_reference: int = 2048  # exact draws
+    num_superchains: int = (
+        8  # overdispersed starts for nested R-hat, with num_replicas / num_superchains chains each
+    )
+    num_chains: int = 4  # chains for mixing diagnostics
+    num_draws: int = 250  # draws of each of these chains
 
 
 class Samples(NamedTuple):
-    """What was drawn for one round of one run (or, with a leading axis, of several)."""
+    """The draws of a probe, for one run or with a leading axis of runs.
 
-    replicas: Draw  # (replicas,)
-    actions: Array  # (replicas,)
-    reference: (
-        Array  # (reference, size), or (chains, draws, size) where it is a chain that must pass the gate
-    )
-    reference_actions: Array
-    reference_diverged: Array
-    nested: Array  # (superchains, chains each, size)
-    chains: Draw  # (chains, draws)
-    condition: Array  # largest over smallest eigenvalue of the precision
-    best: Array  # the arm that is best in truth
-    arms: Array  # number of arms, as a mask of ones
+    Attributes:
+        replicas: Repetitions of the round's draw; every field has shape (replicas, ...).
+        actions: The arm that each replica picks.
+        reference: Exact draws (draws, size), or chains (chains, draws, size) that must pass the gate.
+        reference_actions: The arm that each reference draw picks.
+        reference_divergent: Number of divergent transitions of the reference.
+        superchains: The round's draw from overdispersed starts.
+        chains: Successive draws of several chains; every field has shape (chains, draws, ...).
+        condition: Condition number of the posterior precision at the agent's position; NaN if unknown.
+        best_arm: The arm with the highest true mean.
+        arm_mask: Ones, as many as there are arms.
+    """
+
+    replicas: Draw
+    actions: Int[np.ndarray, "*runs replicas"]
+    reference: Float[np.ndarray, "*runs draws size"] | Float[np.ndarray, "*runs chains draws size"]
+    reference_actions: Int[np.ndarray, "*runs all_draws"]
+    reference_divergent: Int[np.ndarray, "*runs"]
+    superchains: Float[np.ndarray, "*runs superchains members size"]
+    chains: Draw
+    condition: Float[np.ndarray, "*runs"]
+    best_arm: Int[np.ndarray, "*runs"]
+    arm_mask: Float[np.ndarray, "*runs arms"]
 
 
 def probe(
@@ -60,110 +72,126 @@ def probe(
     *,
     runs: int,
     seed: int,
-    sizes: Sizes | None = None,
+    sizes: ProbeSizes | None = None,
 ) -> Samples:
-    """Draws everything that the diagnostics of a round need, for the first `runs` runs of a simulation."""
-    return probing(environment, agent, snapshot, runs=runs, seed=seed, sizes=sizes)()
+    """Takes all draws that the diagnostics of one round need.
+
+    Args:
+        environment: The environment of the simulation.
+        agent: The agent of the simulation, after `for_horizon`.
+        snapshot: The round to probe, with the agents' states before it.
+        runs: Number of runs to probe, the first ones of the simulation.
+        seed: Seed of the simulation.
+        sizes: Numbers of draws.
+
+    Returns:
+        The draws, with a leading axis of runs.
+    """
+    return probe_async(environment, agent, snapshot, runs=runs, seed=seed, sizes=sizes)()
 
 
-def probing(
+def probe_async(
     environment: Environment,
     agent: Thompson,
     snapshot: Snapshot,
     *,
     runs: int,
     seed: int,
-    sizes: Sizes | None = None,
+    sizes: ProbeSizes | None = None,
     devices: Sequence[jax.Device] | None = None,
 ) -> Callable[[], Samples]:
-    """Begins to probe; what it returns waits for the end. In between there is time for something else."""
+    """Dispatches a probe (see `probe`) to the devices; the returned function waits for its result."""
     mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
-    padded = -(-runs // mesh.size) * mesh.size
-    chosen = np.minimum(np.arange(padded), runs - 1)
-    states = jax.tree.map(lambda x: x[chosen], snapshot.states)
-    keys, t = run_keys(seed, chosen), jnp.asarray(snapshot.round - 1)
-    seen, means = _revealed(environment, keys, t)
-    given = {"sizes": sizes or Sizes(), "mesh": mesh}
-    anyone = replace(agent, sampler=Exact())
-    known = _known(anyone, keys, states.history, states.sampler.position, seen, means, t, **given)
-    drawn = _probe(agent, keys, states, known.climbs, seen, t, **given)
-    return lambda: jax.tree.map(lambda x: np.asarray(x)[:runs], _samples(known, drawn))
+    num_padded = -(-runs // mesh.size) * mesh.size
+    indices = np.minimum(np.arange(num_padded), runs - 1)
+    states = jax.tree.map(lambda x: x[indices], snapshot.states)
+    keys, t = run_keys(seed, indices), jnp.asarray(snapshot.round - 1)
+    seen, means = _regenerate_round(environment, keys, t)
+    static = {"sizes": sizes or ProbeSizes(), "mesh": mesh}
+    # A fixed sampler, which is not used: one compiled program then serves all samplers of a posterior.
+    posterior = replace(agent, sampler=Exact())
+    facts = _posterior_facts(
+        posterior, keys, states.history, states.sampler.position, seen, means, t, **static
+    )
+    draws = _sampler_draws(agent, keys, states, facts.searches, seen, t, **static)
+
+    def wait() -> Samples:
+        host_facts, host_draws = jax.tree.map(lambda x: np.asarray(x)[:runs], (facts, draws))
+        return Samples(
+            replicas=host_draws.replicas,
+            actions=host_draws.actions,
+            reference=host_facts.reference,
+            reference_actions=host_facts.reference_actions,
+            reference_divergent=host_facts.reference_divergent,
+            superchains=host_draws.superchains,
+            chains=host_draws.chains,
+            condition=host_facts.condition,
+            best_arm=host_facts.best_arm,
+            arm_mask=host_facts.arm_mask,
+        )
+
+    return wait
+
+
+class PosteriorFacts(NamedTuple):
+    """What a probe finds out about a round's posterior, independent of the sampler."""
+
+    reference: Float[Array, "draws size"] | Float[Array, "chains draws size"]
+    reference_actions: Int[Array, " all_draws"]
+    reference_divergent: Int[Array, ""]
+    searches: ModeSearch  # one per overdispersed start
+    condition: Float[Array, ""]
+    best_arm: Int[Array, ""]
+    arm_mask: Float[Array, " arms"]
+
+
+class SamplerDraws(NamedTuple):
+    """What a probe draws with the sampler under test; see `Samples`."""
+
+    replicas: Draw
+    actions: Int[Array, " replicas"]
+    superchains: Float[Array, "superchains members size"]
+    chains: Draw
+
+
+class _Keys(NamedTuple):
+    """The streams of randomness of one probe."""
+
+    replicas: Key[Array, ""]
+    reference: Key[Array, ""]
+    starts: Key[Array, ""]
+    superchains: Key[Array, ""]
+    chains: Key[Array, ""]
+
+
+def _keys(key: Array, t: Array) -> _Keys:
+    probe_key = jax.random.fold_in(jax.random.fold_in(key, PROBE_STREAM), t)
+    replicas, reference, both, chains = jax.random.split(probe_key, 4)
+    starts, superchains = jax.random.split(both)
+    return _Keys(replicas, reference, starts, superchains, chains)
+
+
+def _start_keys(keys: _Keys, sizes: ProbeSizes) -> Array:
+    return jax.random.split(keys.starts, max(sizes.num_superchains, sizes.num_chains))
 
 
 @jax.jit
-def _revealed(environment: Environment, keys: Array, t: Array) -> tuple[Round, Array]:
-    """What the runs met in a round. Apart, so that the costly program does not depend on the environment."""
+def _regenerate_round(environment: Environment, keys: Array, t: Array) -> tuple[Round, Array]:
+    """The round and its mean rewards in every run.
 
-    def one(key: Array) -> tuple[Round, Array]:
+    A program of its own, so that the expensive programs below do not depend on the environment.
+    """
+
+    def one_run(key: Array) -> tuple[Round, Array]:
         instance = environment.start(jax.random.fold_in(key, ENVIRONMENT))
         seen, outcome = reveal(environment, key, instance, t)
         return seen, outcome.means
 
-    return jax.vmap(one)(keys)
-
-
-class Climb(NamedTuple):
-    """The way to a mode."""
-
-    foot: Array  # a draw from the prior
-    top: Array
-
-
-class Known(NamedTuple):
-    """What is known of a round whoever samples it."""
-
-    reference: Array
-    reference_actions: Array
-    reference_diverged: Array
-    climbs: Climb  # one for each start
-    condition: Array
-    best: Array
-    arms: Array
-
-
-class Drawn(NamedTuple):
-    """What a sampler drew."""
-
-    replicas: Draw
-    actions: Array
-    nested: Array
-    chains: Draw
-
-
-def _samples(known: Known, drawn: Drawn) -> Samples:
-    return Samples(
-        drawn.replicas,
-        drawn.actions,
-        known.reference,
-        known.reference_actions,
-        known.reference_diverged,
-        drawn.nested,
-        drawn.chains,
-        known.condition,
-        known.best,
-        known.arms,
-    )
-
-
-class _Keys(NamedTuple):
-    """A round's own randomness."""
-
-    as_used: Array
-    truth: Array
-    apart: Array
-    spread: Array
-    mixing: Array
-
-
-def _keys(key: Array, t: Array) -> _Keys:
-    own = jax.random.fold_in(jax.random.fold_in(key, DIAGNOSIS), t)
-    as_used, truth, spread, mixing = jax.random.split(own, 4)
-    apart, spread = jax.random.split(spread)
-    return _Keys(as_used, truth, apart, spread, mixing)
+    return jax.vmap(one_run)(keys)
 
 
 @partial(jax.jit, static_argnames=("sizes", "mesh"))
-def _known(
+def _posterior_facts(
     agent: Thompson,
     keys: Array,
     histories: Any,
@@ -172,167 +200,96 @@ def _known(
     means: Array,
     t: Array,
     *,
-    sizes: Sizes,
+    sizes: ProbeSizes,
     mesh: Mesh,
-) -> Known:
-    """One program for all samplers of a posterior."""
-
-    def one(key: Array, history: Any, position: Array, seen: Round, means: Array) -> Known:
-        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), seen)
-        prior, own = agent.model(*seen.actions.shape).draw, _keys(key, t)
-        reference, diverged = _reference(own.truth, target, prior, sizes)
-        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
-        climbs: Callable[[Array], Climb] = jax.vmap(lambda key: climb(key, target, prior))
-        return Known(
-            reference,
-            best(reference.reshape(-1, reference.shape[-1])),
-            diverged,
-            climbs(_starts(own, sizes)),
-            _condition(target, position),
-            jnp.argmax(means),
-            jnp.ones(means.shape),
+) -> PosteriorFacts:
+    def one_run(key: Array, history: Any, position: Array, seen: Round, means: Array) -> PosteriorFacts:
+        round = agent.embed(seen)
+        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), round)
+        prior, streams = round.model.draw, _keys(key, t)
+        reference, num_divergent = draw_reference(streams.reference, target, prior, sizes.num_reference)
+        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
+        search: Callable[[Array], ModeSearch] = jax.vmap(lambda key: search_mode(key, target, prior))
+        return PosteriorFacts(
+            reference=reference,
+            reference_actions=best(reference.reshape(-1, reference.shape[-1])),
+            reference_divergent=num_divergent,
+            searches=search(_start_keys(streams, sizes)),
+            condition=_condition_number(target, position),
+            best_arm=jnp.argmax(means),
+            arm_mask=jnp.ones(means.shape),
         )
 
-    return for_each_run(one, keys, histories, positions, seen, means, lanes=1, mesh=mesh)
-
-
-def _starts(own: _Keys, sizes: Sizes) -> Array:
-    return jax.random.split(own.apart, max(sizes.superchains, sizes.chains))
+    return for_each_run(one_run, keys, histories, positions, seen, means, lanes=1, mesh=mesh)
 
 
 @partial(jax.jit, static_argnames=("sizes", "mesh"))
-def _probe(
+def _sampler_draws(
     agent: Thompson,
     keys: Array,
     states: Any,
-    climbs: Climb,
+    searches: ModeSearch,
     seen: Round,
     t: Array,
     *,
-    sizes: Sizes,
+    sizes: ProbeSizes,
     mesh: Mesh,
-) -> Drawn:
-    one = partial(_one, agent, sizes, t)
-    return for_each_run(one, keys, states, climbs, seen, lanes=1, mesh=mesh)
+) -> SamplerDraws:
+    one_run = partial(_sampler_draws_of_run, agent, sizes, t)
+    return for_each_run(one_run, keys, states, searches, seen, lanes=1, mesh=mesh)
 
 
-def _one(
-    agent: Thompson, sizes: Sizes, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
-) -> Drawn:
-    target, own = agent.target(state, seen), _keys(key, t)
-    known = agent.target(state._replace(history=state.history.without_gradient_cache()), seen)
-
-    def begin(key: Array) -> tuple[Array, Any]:
-        return agent.begin(key, state, seen)
-
-    def sample(key: Array, begin: Any) -> Draw:
-        draw = agent.sampler.sample(key, target, begin)[1]
-        sound = jnp.all(jnp.isfinite(draw.position))  # else it is put back, as in the run
-        return draw._replace(position=jnp.where(sound, draw.position, begin.position))
-
-    def trace(key: Array, begin: Any) -> Draw:
-        return agent.sampler.trace(key, target, begin, sizes.draws)
-
-    def begin_elsewhere(key: Array, climb: Climb) -> SamplerState:
-        return elsewhere(key, agent.sampler, state.sampler, known, prior, climb)
-
-    many: Callable[[Any], Any] = _one_by_one if agent.sequential else jax.vmap
-    prior = agent.model(*seen.actions.shape).draw
-    each = sizes.replicas // sizes.superchains
-    # from the round's own start and from the spread ones in one go: it is the same program
-    own_keys, own_begin = jax.vmap(begin)(jax.random.split(own.as_used, sizes.replicas))
-    starts = jax.vmap(begin_elsewhere)(_starts(own, sizes), climbs)
-    spread_keys = jax.random.split(own.spread, each * sizes.superchains)
-    repeated = jax.tree.map(lambda x: jnp.repeat(x[: sizes.superchains], each, axis=0), starts)
-    both_begin = jax.tree.map(_joined, own_begin, repeated)
-    both = many(sample)(jnp.concatenate([own_keys, spread_keys]), both_begin)
-    replicas, nested = (
-        jax.tree.map(lambda x, at=at: x[at], both)
-        for at in (slice(sizes.replicas), slice(sizes.replicas, None))
-    )
-    first = jax.tree.map(lambda x: x[: sizes.chains], starts)
-    chains = many(trace)(jax.random.split(own.mixing, sizes.chains), first)
-    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
-    spread = nested.position.reshape(sizes.superchains, each, -1)
-    return Drawn(replicas, best(replicas.position), spread, chains)
-
-
-def elsewhere(
+def _sampler_draws_of_run(
+    agent: Thompson,
+    sizes: ProbeSizes,
+    t: Array,
     key: Array,
-    sampler: Sampler,
-    state: SamplerState,
-    target: Target,
-    prior: Callable[[Array], Array],
-    climb: Climb,
-) -> SamplerState:
-    """The sampler begun anew, away from where it stands, as R-hat wants it; a Markov chain keeps what it has learnt."""
-    how = jax.random.split(key, 3)[2]  # the other two are the climb's and the overdispersion's
-    fresh = sampler.init(how, overdispersed(key, target, prior, climb))
-    return fresh._replace(carry=state.carry) if isinstance(sampler, MarkovSampler) else fresh
+    state: ThompsonState,
+    searches: ModeSearch,
+    seen: Round,
+) -> SamplerDraws:
+    round, streams = agent.embed(seen), _keys(key, t)
+    target = agent.target(state, round)
+    full_target = agent.target(state._replace(history=state.history.without_gradient_cache()), round)
+    prior = round.model.draw
+
+    def as_in_run(key: Array) -> tuple[Array, Any]:
+        return agent.start_sampler(key, state, round)
+
+    def overdispersed(key: Array, search: ModeSearch) -> SamplerState:
+        return restart(key, agent.sampler, state.sampler, full_target, prior, search)
+
+    def sample(key: Array, start: Any) -> Draw:
+        draw = agent.sampler.sample(key, target, start)[1]
+        finite = jnp.all(jnp.isfinite(draw.position))  # else it is reset to the start, as in the run
+        return draw._replace(position=jnp.where(finite, draw.position, start.position))
+
+    def trace(key: Array, start: Any) -> Draw:
+        return agent.sampler.trace(key, target, start, sizes.num_draws)
+
+    batch: Callable[[Any], Any] = _sequential_map if agent.sequential else jax.vmap
+    members = sizes.num_replicas // sizes.num_superchains
+    # Replicas and superchains in one batch: they run the same program, which is then compiled once.
+    replica_keys, replica_starts = jax.vmap(as_in_run)(jax.random.split(streams.replicas, sizes.num_replicas))
+    starts = jax.vmap(overdispersed)(_start_keys(streams, sizes), searches)
+    member_keys = jax.random.split(streams.superchains, members * sizes.num_superchains)
+    member_starts = jax.tree.map(lambda x: jnp.repeat(x[: sizes.num_superchains], members, axis=0), starts)
+    both_starts = jax.tree.map(lambda *parts: jnp.concatenate(parts), replica_starts, member_starts)
+    both = batch(sample)(jnp.concatenate([replica_keys, member_keys]), both_starts)
+    replicas = jax.tree.map(lambda x: x[: sizes.num_replicas], both)
+    superchains = both.position[sizes.num_replicas :].reshape(sizes.num_superchains, members, -1)
+    chain_starts = jax.tree.map(lambda x: x[: sizes.num_chains], starts)
+    chains = batch(trace)(jax.random.split(streams.chains, sizes.num_chains), chain_starts)
+    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
+    return SamplerDraws(replicas, best(replicas.position), superchains, chains)
 
 
-def climb(key: Array, target: Target, prior: Callable[[Array], Array]) -> Climb:
-    """From a draw of the prior to a mode, so that several keys may find several modes."""
-    foot = prior(jax.random.split(key, 3)[0])
-    return Climb(foot, foot if target.precision is None else mode(target, foot, CLIMB))
-
-
-def overdispersed(
-    key: Array, target: Target, prior: Callable[[Array], Array], climb: Climb
-) -> Callable[[Array], Array]:
-    """Starts with the law N(mode, 4 / curvature), for which no exact draws are needed.
-
-    Three quarters of the variance are common to all starts of one key, as to the particles of a population. Without a
-    curvature: the prior.
-    """
-    if target.precision is None:
-        return prior
-    where = frame(target, climb.top, "dense")
-    going = jax.random.split(key, 3)[1]
-    middle = where.from_target(climb.top) + jnp.sqrt(3.0) * jax.random.normal(
-        going, climb.top.shape, climb.top.dtype
-    )
-
-    def start(key: Array) -> Array:
-        point = where.to_target(middle + jax.random.normal(key, climb.top.shape, climb.top.dtype))
-        return jnp.where(jnp.all(jnp.isfinite(point)), point, climb.foot)
-
-    return start
-
-
-def _condition(target: Target, position: Array) -> Array:
+def _condition_number(target: Target, position: Array) -> Array:
     if target.precision is None:
         return jnp.asarray(jnp.nan)
     eigenvalues = jnp.linalg.eigvalsh(target.precision(position))
     return eigenvalues[-1] / eigenvalues[0]
 
 
-def _joined(ours: Array, theirs: Array) -> Array:
-    return jnp.concatenate([ours, theirs])
-
-
-def _one_by_one(function: Any) -> Any:
+def _sequential_map(function: Any) -> Any:
     return lambda *arrays: jax.lax.map(lambda row: function(*row), arrays)
-
-
-def _reference(
-    key: Array, target: Target, prior: Callable[[Array], Array], sizes: Sizes
-) -> tuple[Array, Array]:
-    """Exact draws, or where there are none long NUTS chains that have to pass a gate."""
-    if target.exact_draws is not None:
-        return target.exact_draws(key, sizes.reference), jnp.zeros((), int)
-    if target.exact is not None:
-        return jax.vmap(target.exact)(jax.random.split(key, sizes.reference)), jnp.zeros((), int)
-    nuts = NUTS()
-    thin = 3
-
-    def chain(key: Array) -> tuple[Array, Array]:
-        start_key, key = jax.random.split(key)
-        start = nuts.init(
-            start_key, prior
-        )  # each its own: chains from one point would agree on one mode of several
-        draws = nuts.trace(key, target, start, REFERENCE_DRAWS * thin + REFERENCE_DRAWS)
-        return draws.position[REFERENCE_DRAWS::thin], jnp.sum(draws.num_divergent[REFERENCE_DRAWS:])
-
-    positions, diverged = jax.lax.map(chain, jax.random.split(key, REFERENCE_CHAINS))
-    return positions, jnp.sum(diverged)

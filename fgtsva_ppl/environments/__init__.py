@@ -1,10 +1,10 @@
-"""Who answers: action sets, variances, rewards."""
+"""Environments: action sets, noise levels and mean rewards, by the names that configurations use."""
 
 from fgtsva_ppl.environments.classification import BreastCancer, Digits, Iris, OpenML, TableBandit, Wine
 from fgtsva_ppl.environments.finite import FiniteClass
 from fgtsva_ppl.environments.linear import Contextual, Dense, Deterministic, Homoscedastic, Sparse
 from fgtsva_ppl.environments.noise import NOISES
-from fgtsva_ppl.environments.nonlinear import LogisticBandit, MLPBandit, Quadratic
+from fgtsva_ppl.environments.nonlinear import LogisticBandit, MLPBandit, QuadraticBandit
 from fgtsva_ppl.environments.wheel import Wheel
 from fgtsva_ppl.environments.with_noise import WithNoise
 from fgtsva_ppl.types import Environment
@@ -19,7 +19,7 @@ ENVIRONMENTS.register("contextual", Contextual)
 ENVIRONMENTS.register("finite", FiniteClass)
 ENVIRONMENTS.register("logistic", LogisticBandit)
 ENVIRONMENTS.register("mlp", MLPBandit)
-ENVIRONMENTS.register("quadratic", Quadratic)
+ENVIRONMENTS.register("quadratic", QuadraticBandit)
 ENVIRONMENTS.register("wheel", Wheel)
 ENVIRONMENTS.register("digits", Digits)
 ENVIRONMENTS.register("breast_cancer", BreastCancer)
@@ -42,7 +42,7 @@ __all__ = [
     "LogisticBandit",
     "MLPBandit",
     "OpenML",
-    "Quadratic",
+    "QuadraticBandit",
     "Sparse",
     "TableBandit",
     "Wheel",

@@ -1,134 +1,132 @@
-"""Data to classify as a bandit: a row is a context, a class an arm, and the right one pays 1."""
+"""Classification datasets as bandits: a row is a context, a class is an arm, and the right class pays 1."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
+from typing import override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Int, Key
 
 from fgtsva_ppl.environments import datasets
-from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.environments.encoding import encode, encoded_dim, encoding_field
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import settings, static_int, string, traced_float
 
 
 @settings
-class Classification(ABC):
-    """What the environments of data share; each says where its table comes from."""
+class Classification(Environment):
+    """Base class: a subclass names the source of its table, rounds draw its rows with replacement."""
 
-    encoding: str = encoding()
-    rows: int = static_int(
-        default=20_000, doc="rows that are used at most, the same ones in every run; 0: all"
-    )
+    encoding: str = encoding_field()
+    rows: int = static_int(default=20_000, doc="rows to use at most, the same ones in every run; 0: all")
     components: int = static_int(
-        default=0, doc="principal components that are kept of a context; 0: it stays as it is"
+        default=0, doc="principal components to keep of a context; 0: the context itself"
     )
     sigma: float = traced_float(
         default=0.5,
         ge=0,
-        doc="sigma_t that is revealed. A label is fixed, yet no function of what a model sees: to that a reward in "
-        "[0, 1] is noise of a standard deviation of at most 1/2",
+        doc="revealed sigma_t. Labels have no noise, but are no function of the model's features; a reward in [0, 1] "
+        "has a standard deviation of at most 1/2",
     )
-    subgaussian: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def source(self) -> datasets.Source:
-        """Where the table is."""
+        """Where the table comes from."""
 
     @property
     def table(self) -> datasets.Table:
-        """What is used of it."""
-        return datasets.reduced(self.source, self.rows, self.components)
+        """The rows and components in use."""
+        return datasets.load_reduced(self.source, self.rows, self.components)
 
     @property
+    @override
     def shape(self) -> Shape:
-        """An arm per class."""
         contexts, _, classes = self.table
-        size = encoded_size(contexts.shape[1], len(classes), self.encoding)
-        return Shape(len(classes), size, fixed_actions=False, linear=False)
+        dim = encoded_dim(contexts.shape[1], len(classes), self.encoding)
+        return Shape(len(classes), dim, fixed_actions=False, linear=False)
 
-    def start(self, key: Array) -> tuple[()]:
-        """Every run has the same table."""
-        return ()
+    @override
+    def start(self, key: Key[Array, ""]) -> tuple[()]:
+        return ()  # all runs share the table
 
-    def round(self, key: Array, instance: tuple[()]) -> tuple[Round, Outcome]:
-        """A row drawn at random."""
+    @override
+    def round(self, key: Key[Array, ""], instance: tuple[()], t: Int[Array, ""]) -> tuple[Round, Outcome]:
         contexts, labels, classes = self.table
         row = jax.random.randint(key, (), 0, len(labels))
-        actions = encoded(jnp.asarray(contexts)[row], len(classes), self.encoding)
+        actions = encode(jnp.asarray(contexts)[row], len(classes), self.encoding)
         means = jax.nn.one_hot(jnp.asarray(labels)[row], len(classes), dtype=float)
         return Round(actions, jnp.asarray(self.sigma, dtype=float)), Outcome(means, jnp.zeros(()))
 
 
 @settings
 class Digits(Classification):
-    """Handwritten digits of 8 x 8 pixels, ten classes (scikit-learn's)."""
+    """Handwritten digits (scikit-learn): 1797 images of 8 x 8 pixels, ten classes."""
 
     @property
+    @override
     def source(self) -> datasets.Source:
-        """1797 rows."""
         return datasets.Source("bundled", "digits")
 
 
 @settings
 class BreastCancer(Classification):
-    """Tumours, two classes (scikit-learn's)."""
+    """Breast cancer Wisconsin (scikit-learn): 569 tumours with 30 features, two classes."""
 
     @property
+    @override
     def source(self) -> datasets.Source:
-        """569 rows of 30 numbers."""
         return datasets.Source("bundled", "breast_cancer")
 
 
 @settings
 class Wine(Classification):
-    """Wines, three classes (scikit-learn's)."""
+    """Wine recognition (scikit-learn): 178 wines with 13 features, three classes."""
 
     @property
+    @override
     def source(self) -> datasets.Source:
-        """178 rows of 13 numbers."""
         return datasets.Source("bundled", "wine")
 
 
 @settings
 class Iris(Classification):
-    """Flowers, three classes (scikit-learn's)."""
+    """Iris plants (scikit-learn): 150 flowers with 4 features, three classes."""
 
     @property
+    @override
     def source(self) -> datasets.Source:
-        """150 rows of 4 numbers."""
         return datasets.Source("bundled", "iris")
 
 
 @settings
 class TableBandit(Classification):
-    """A CSV or Parquet file of your own."""
+    """A CSV or Parquet file of the user's."""
 
     path: str = string(default="", doc="the file, .csv or .parquet")
-    label: str = string(default="", doc="the column that is to be predicted")
+    label: str = string(default="", doc="the column to predict")
 
     @property
+    @override
     def source(self) -> datasets.Source:
-        """Whatever is in the file."""
         return datasets.Source("file", self.path, self.label)
 
     @property
     def fingerprint(self) -> str:
-        """Of the file's content."""
+        """Digest of the file's content, part of the identity of a result."""
         return datasets.fingerprint(self.path)
 
 
 @settings
 class OpenML(Classification):
-    """A set from OpenML by name, kept once it was fetched."""
+    """A dataset from OpenML by name, downloaded once."""
 
     dataset: str = string(
-        default="", doc="shuttle, mushroom, magic, covertype, adult, or as it is called there"
+        default="", doc="shuttle, mushroom, magic, covertype, adult, or a name at openml.org"
     )
 
     @property
+    @override
     def source(self) -> datasets.Source:
-        """Whatever OpenML has."""
         return datasets.Source("openml", self.dataset)

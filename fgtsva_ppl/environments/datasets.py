@@ -1,4 +1,4 @@
-"""Tables of data to classify: scikit-learn's, from a file, or from OpenML; numbers standardised, words one-hot."""
+"""Classification tables from scikit-learn, a file or OpenML, with standardized numbers and one-hot categories."""
 
 import hashlib
 import warnings
@@ -8,72 +8,90 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 
 from fgtsva_ppl.jax_config import cache_folder
-from samplers.settings import InputError
+from samplers.errors import InputError
 
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-# As used in the literature on contextual bandits: name and version at OpenML.
-LITERATURE = {
+# Datasets of the contextual bandit literature: short name -> name and version at OpenML.
+OPENML_DATASETS = {
     "shuttle": ("shuttle", 1),
     "mushroom": ("mushroom", 1),
     "magic": ("MagicTelescope", 1),
     "covertype": ("covertype", 3),
     "adult": ("adult", 2),
 }
+_LABEL = "the label"  # the label column of a data frame from OpenML
 
-
-_read: dict[str, str] = {}  # files that this process has read -> their digests
+_digests: dict[str, str] = {}  # files read by this process -> digests of their content
 
 
 class Table(NamedTuple):
-    """ReplayBuffer to classify."""
+    """A classification dataset.
 
-    contexts: np.ndarray  # (rows, size), standardised
-    labels: np.ndarray  # (rows,), 0, 1, ...
+    Attributes:
+        contexts: Standardized columns.
+        labels: Index of each row's class.
+        classes: Names of the classes.
+    """
+
+    contexts: Float[np.ndarray, "rows context_dim"]
+    labels: Int[np.ndarray, " rows"]
     classes: tuple[str, ...]
 
 
 class Source(NamedTuple):
-    """Where a table is."""
+    """Where a table comes from."""
 
     kind: str  # bundled, file or openml
-    name: str
-    label: str = ""
+    name: str  # name of the dataset, or path of the file
+    label: str = ""  # label column of a file
 
 
 def load(source: Source) -> Table:
-    """The whole table."""
+    """Loads a whole table."""
     if source.kind == "file":
-        return read(source.name, source.label)
-    return bundled(source.name) if source.kind == "bundled" else openml(source.name)
+        return read_file(source.name, source.label)
+    return load_bundled(source.name) if source.kind == "bundled" else fetch_openml(source.name)
 
 
 @lru_cache(maxsize=8)
-def reduced(source: Source, rows: int, components: int) -> Table:
-    """At most so many rows, the same ones always, and their first principal components; 0 for all."""
+def load_reduced(source: Source, max_rows: int, num_components: int) -> Table:
+    """Loads a random subset of a table's rows, projected on their first principal components.
+
+    Args:
+        source: Where the table comes from.
+        max_rows: Number of rows to keep at most, the same ones in every call; 0 for all.
+        num_components: Number of principal components, standardized; 0 to keep the contexts.
+
+    Returns:
+        The reduced table.
+    """
     contexts, labels, classes = load(source)
-    if rows and rows < len(labels):
-        kept = np.random.default_rng(0).permutation(len(labels))[:rows]
+    if max_rows and max_rows < len(labels):
+        kept = np.random.default_rng(0).permutation(len(labels))[:max_rows]
         contexts, labels = contexts[kept], labels[kept]
-    if components and components < contexts.shape[1]:
+    if num_components and num_components < contexts.shape[1]:
         centred = contexts - contexts.mean(axis=0)
-        directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :components]
-        # an eigenvector's sign is nobody's choice: the largest entry is positive
-        signs = np.sign(directions[np.argmax(np.abs(directions), axis=0), np.arange(components)])
-        contexts = _standardised(centred @ (signs * directions))
+        directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :num_components]
+        # The sign of an eigenvector is arbitrary: make its largest entry positive, on every machine.
+        signs = np.sign(directions[np.argmax(np.abs(directions), axis=0), np.arange(num_components)])
+        contexts = _standardize(centred @ (signs * directions))
     return Table(contexts, labels, classes)
 
 
-def bundled(name: str) -> Table:
-    """One of the sets that come with scikit-learn."""
-    found = getattr(_scikit_learn(), f"load_{name}")()
-    return Table(_standardised(found.data), np.asarray(found.target), tuple(map(str, found.target_names)))
+def load_bundled(name: str) -> Table:
+    """Loads one of the datasets that come with scikit-learn."""
+    dataset = getattr(_sklearn_datasets(), f"load_{name}")()
+    return Table(
+        _standardize(dataset.data), np.asarray(dataset.target), tuple(map(str, dataset.target_names))
+    )
 
 
-def read(path: str, label: str) -> Table:
-    """A CSV or Parquet file."""
+def read_file(path: str, label: str) -> Table:
+    """Reads a CSV or Parquet file."""
     if not path or not label:
         raise InputError("environment 'table' needs a file and its label column: set path=FILE label=COLUMN")
     reader = READERS.get(Path(path).suffix.lower())
@@ -85,50 +103,63 @@ def read(path: str, label: str) -> Table:
         raise InputError(f"to read {path}, install fgtsva[data]") from None
     except (OSError, ValueError) as error:  # pandas' and pyarrow's own errors are ValueErrors
         raise InputError(f"cannot read {path}: {_first_line(error)}") from None
-    return tabulated(frame, label, path)
+    return table_from_frame(frame, label, path)
 
 
 def fingerprint(path: str) -> str:
-    """A digest of a file, so that results from another content are not taken for this one's."""
+    """Digest of a file's content; InputError if the file has changed since this process first read it.
+
+    The digest identifies results by the data that they were computed from. Tables and compiled programs are cached by
+    path, so a process must not mix two contents of one file.
+    """
     try:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
     except OSError as error:
         raise InputError(f"cannot read {path!r}: {error.strerror}") from None
-    if _read.setdefault(path, digest) != digest:  # what was read, and compiled programs, hold the old content
-        raise InputError(f"{path} has changed since this process read it; begin anew")
+    if _digests.setdefault(path, digest) != digest:
+        raise InputError(f"{path} has changed since this process read it; restart")
     return digest
 
 
-def openml(name: str) -> Table:
-    """A set from OpenML, kept in the cache folder. There a value may be missing: that is a category of its own."""
+def fetch_openml(name: str) -> Table:
+    """Downloads a dataset from OpenML, or reads it from the cache folder.
+
+    A missing value of a categorical column becomes a category of its own.
+    """
     if not name:
         raise InputError(
-            f"environment 'openml' needs a name: set dataset=NAME, such as {', '.join(LITERATURE)}"
+            f"environment 'openml' needs a name: set dataset=NAME, such as {', '.join(OPENML_DATASETS)}"
         )
-    at_openml, version = LITERATURE.get(name, (name, "active"))
+    openml_name, version = OPENML_DATASETS.get(name, (name, "active"))
     folder = cache_folder() / "openml"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that it tries again; what comes of it is told below
-            found = _scikit_learn().fetch_openml(
-                at_openml, version=version, data_home=str(folder), as_frame=True, parser="auto"
+            warnings.simplefilter("ignore")  # about retries; a final failure is reported below
+            dataset = _sklearn_datasets().fetch_openml(
+                openml_name, version=version, data_home=str(folder), as_frame=True, parser="auto"
             )
     except (OSError, ValueError) as error:
         raise InputError(
             f"cannot get {name!r} from OpenML: {_first_line(error)}; the first time this needs a network, "
-            f"then it is kept in {folder}"
+            f"later it is read from {folder}"
         ) from None
-    frame = found.data.assign(**{LABEL: found.target})
-    words = [column for column in frame if column != LABEL and not _is_number(frame[column])]
-    frame[words] = frame[words].astype(object).where(frame[words].notna(), "missing")
-    return tabulated(frame, LABEL, name)
+    frame = dataset.data.assign(**{_LABEL: dataset.target})
+    categorical = [column for column in frame if column != _LABEL and not _is_numeric(frame[column])]
+    frame[categorical] = frame[categorical].astype(object).where(frame[categorical].notna(), "missing")
+    return table_from_frame(frame, _LABEL, name)
 
 
-LABEL = "the label"
+def table_from_frame(frame: pd.DataFrame, label: str, source: str) -> Table:
+    """Encodes a data frame as a table.
 
+    Args:
+        frame: One row per context, the label among its columns, without missing values.
+        label: The label column; its values are the classes.
+        source: Name of the data in error messages.
 
-def tabulated(frame: Any, label: str, source: str) -> Table:
-    """A data frame as a table; InputError says what is wrong with it."""
+    Returns:
+        The table; numeric columns and one-hot categories are standardized, constant columns dropped.
+    """
     frame = frame.rename(columns=str)
     if label not in frame:
         raise InputError(f"{source} has no column {label!r}; it has: {', '.join(frame)}")
@@ -141,30 +172,30 @@ def tabulated(frame: Any, label: str, source: str) -> Table:
         )
     classes, labels = np.unique(frame[label].astype(str), return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"{source}: label {label!r} is constant; there must be two classes at least")
-    if len(classes) > MOST_CLASSES:
+        raise InputError(f"{source}: label {label!r} is constant; there must be at least two classes")
+    if len(classes) > MAX_CLASSES:
         raise InputError(
-            f"{source}: label {label!r} has {len(classes)} values; each is an arm, and {MOST_CLASSES} are the most"
+            f"{source}: label {label!r} has {len(classes)} values, one arm each; at most {MAX_CLASSES} are allowed"
         )
     columns = frame.drop(columns=label)
-    words = [column for column in columns if not _is_number(columns[column])]
-    contexts = pd.get_dummies(columns, columns=words, dtype=float).to_numpy(float)
+    categorical = [column for column in columns if not _is_numeric(columns[column])]
+    contexts = pd.get_dummies(columns, columns=categorical, dtype=float).to_numpy(float)
     if not np.all(np.isfinite(contexts)):
         raise InputError(f"{source} has numbers that are not finite")
-    made = _standardised(contexts)
-    if not made.shape[1]:
-        raise InputError(f"{source} has no column beside {label!r} that varies")
-    return Table(made, labels, tuple(map(str, classes)))
+    contexts = _standardize(contexts)
+    if not contexts.shape[1]:
+        raise InputError(f"{source} has no column besides {label!r} that varies")
+    return Table(contexts, labels, tuple(map(str, classes)))
 
 
-def _standardised(columns: np.ndarray) -> np.ndarray:
-    """Mean 0 and variance 1; what never varies is left out."""
-    spread = columns.std(axis=0)
-    varied = spread > 1e-12 * np.abs(columns).max(axis=0, initial=1.0)
-    return np.asarray((columns - columns.mean(axis=0))[:, varied] / spread[varied], dtype=float)
+def _standardize(columns: np.ndarray) -> np.ndarray:
+    """Columns with mean 0 and variance 1; constant columns are dropped."""
+    deviation = columns.std(axis=0)
+    varies = deviation > 1e-12 * np.abs(columns).max(axis=0, initial=1.0)
+    return np.asarray((columns - columns.mean(axis=0))[:, varies] / deviation[varies], dtype=float)
 
 
-def _is_number(column: Any) -> bool:
+def _is_numeric(column: Any) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column))
 
 
@@ -172,7 +203,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _scikit_learn() -> Any:
+def _sklearn_datasets() -> Any:
     try:
         from sklearn import datasets
     except ImportError:

@@ -1,200 +1,202 @@
 """Linear bandits: r = <theta*, a> + N(0, sigma_t^2) with theta* uniform on the unit sphere."""
 
-from abc import ABC, abstractmethod
-from typing import NamedTuple
+from abc import abstractmethod
+from typing import Any, NamedTuple, override
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int, Key
 
-from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, SteadyNoise
-from fgtsva_ppl.types import Outcome, Round, Shape
-from samplers.settings import InputError, flag, settings, static_int, traced_float
+from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, StationaryNoise
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
+from samplers.errors import InputError
+from samplers.settings import flag, settings, static_int, traced_float
 
-MOST_HYPERCUBE_DIM = 16
+MAX_HYPERCUBE_DIM = 16
 
 
 class Instance(NamedTuple):
-    """One run's truth."""
+    """One run of a linear bandit.
 
-    theta: Array
-    actions: Array | None  # drawn for this run; None where no run has any of its own
+    Attributes:
+        theta: The true parameter theta*.
+        actions: The run's own action set; None if action sets are not drawn per run.
+    """
 
-
-def unit_vectors(key: Array, shape: tuple[int, ...]) -> Array:
-    """Uniform on the sphere along the last axis."""
-    raw = jax.random.normal(key, shape)
-    scaled: Array = raw / jnp.linalg.norm(raw, axis=-1, keepdims=True)
-    return scaled
+    theta: Float[Array, " dim"]
+    actions: Float[Array, "arms dim"] | None
 
 
-def hypercube(dim: int) -> np.ndarray:
-    """All 2^dim vertices of {-1, 1}^dim / sqrt(dim)."""
+def unit_vectors(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "*batch dim"]:
+    """Draws vectors uniformly on the unit sphere, along the last axis."""
+    normal = jax.random.normal(key, shape)
+    return normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
+
+
+def hypercube(dim: int) -> Float[np.ndarray, "vertices dim"]:
+    """All 2^dim vertices of {-1, 1}^dim / sqrt(dim), the action set of the paper's experiments (Section 7)."""
     signs: np.ndarray = 1 - 2 * ((np.arange(2**dim)[:, None] >> np.arange(dim)) & 1)
     return signs / np.sqrt(dim)
 
 
-class LinearEnvironment(ABC):
-    """What the linear environments share; each says which action sets and which noise it has."""
+class LinearEnvironment(Environment):
+    """Base class of linear bandits: a subclass chooses the action sets and the noise model."""
 
     dim: int
-    subgaussian: bool
 
     @property
     @abstractmethod
-    def noise(self) -> SteadyNoise:
+    def noise(self) -> StationaryNoise:
         """The model of sigma_t."""
 
-    def own_actions(self, key: Array) -> Array | None:
-        """An action set drawn for one run, kept for all its rounds; None where there is no such thing."""
+    def instance_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"] | None:
+        """Draws an action set that a run keeps for all its rounds; None if `round_actions` applies."""
         return None
 
     @abstractmethod
-    def actions(self, key: Array) -> Array:
-        """The action set of a round in a run without one of its own.
+    def round_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"]:
+        """Draws the action set of one round.
 
-        A set that does not come from the key is one for all runs, and what is done with it is done for all at once.
+        A set that does not depend on the key is not batched over runs: XLA computes with it once for all of them.
         """
 
-    def start(self, key: Array) -> Instance:
-        """Draws theta*."""
-        truth, actions = jax.random.split(key)
-        return Instance(unit_vectors(truth, (self.dim,)), self.own_actions(actions))
+    @override
+    def start(self, key: Key[Array, ""]) -> Instance:
+        theta_key, actions_key = jax.random.split(key)
+        return Instance(unit_vectors(theta_key, (self.dim,)), self.instance_actions(actions_key))
 
-    def round(self, key: Array, instance: Instance) -> tuple[Round, Outcome]:
-        """Draws actions, sigma_t and the noise. The noise is drawn whatever sigma_t is."""
+    @override
+    def round(self, key: Key[Array, ""], instance: Instance, t: Int[Array, ""]) -> tuple[Round, Outcome]:
         actions_key, sigma_key, noise_key = jax.random.split(key, 3)
-        actions = self.actions(actions_key) if instance.actions is None else instance.actions
+        actions = self.round_actions(actions_key) if instance.actions is None else instance.actions
         sigma = self.noise.sigma(sigma_key)
         deviation = sigma / 2 if self.subgaussian else sigma
         outcome = Outcome(actions @ instance.theta, deviation * jax.random.normal(noise_key))
         return Round(actions, sigma), outcome
 
 
-def _dim() -> int:
-    made: int = static_int(default=5, ge=1, le=MOST_HYPERCUBE_DIM, doc="dimension d of the features")
-    return made
+def _dim_field() -> Any:
+    return static_int(default=5, ge=1, le=MAX_HYPERCUBE_DIM, doc="dimension d of the features")
 
 
-def _arms() -> int:
-    made: int = static_int(
-        default=0, ge=0, doc="arms K: 0 for all 2^d vertices, else so many distinct ones drawn per run"
+def _arms_field() -> Any:
+    return static_int(
+        default=0, ge=0, doc="arms K: 0 for all 2^d vertices, else this many distinct ones drawn per run"
     )
-    return made
 
 
-def _subgaussian() -> bool:
-    made: bool = flag(
+def _subgaussian_field() -> Any:
+    return flag(
         default=False,
         doc="sigma_t is the theory's sub-Gaussian norm: noise variance sigma_t^2/4, not sigma_t^2",
     )
-    return made
 
 
 class Hypercube(LinearEnvironment):
-    """The paper's action set: the vertices of a hypercube with unit norm, the same in every round."""
+    """Base class with the paper's action set: vertices of a hypercube with unit norm, fixed for a run."""
 
     arms: int
 
     @property
+    @override
     def shape(self) -> Shape:
-        """2^dim arms unless fewer are asked for."""
         if self.arms > 2**self.dim:
             raise InputError(f"arms={self.arms} must be at most 2^dim = {2**self.dim}")
         return Shape(self.arms or 2**self.dim, self.dim, fixed_actions=True, linear=True)
 
-    def own_actions(self, key: Array) -> Array | None:
-        """Distinct vertices, where not all of them are arms."""
+    @override
+    def instance_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"] | None:
         if not self.arms:
             return None
-        return self.actions(key)[jax.random.permutation(key, 2**self.dim)[: self.arms]]
+        return self.round_actions(key)[jax.random.permutation(key, 2**self.dim)[: self.arms]]
 
-    def actions(self, key: Array) -> Array:
-        """All vertices, in a fixed order."""
+    @override
+    def round_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"]:
         return jnp.asarray(hypercube(self.dim))
 
 
 @settings
 class Sparse(Hypercube):
-    """The paper's sparse noise: sigma_t^2 is Bernoulli(p)."""
+    """The paper's sparse noise (Section 7): sigma_t = scale with probability p, else 0."""
 
-    dim: int = _dim()
-    arms: int = _arms()
+    dim: int = _dim_field()
+    arms: int = _arms_field()
     p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of a noisy round")
-    subgaussian: bool = _subgaussian()
+    subgaussian: bool = _subgaussian_field()
 
     @property
-    def noise(self) -> SteadyNoise:
-        """Bernoulli variance."""
+    @override
+    def noise(self) -> StationaryNoise:
         return SparseNoise(self.p, self.scale)
 
 
 @settings
 class Dense(Hypercube):
-    """The paper's dense noise: sigma_t^2 is chi-squared with one degree of freedom."""
+    """The paper's dense noise (Section 7): sigma_t^2 / scale^2 is chi-squared with one degree of freedom."""
 
-    dim: int = _dim()
-    arms: int = _arms()
-    scale: float = traced_float(default=1.0, ge=0, doc="root mean square of the standard deviation")
-    subgaussian: bool = _subgaussian()
+    dim: int = _dim_field()
+    arms: int = _arms_field()
+    scale: float = traced_float(default=1.0, ge=0, doc="root mean square of sigma_t")
+    subgaussian: bool = _subgaussian_field()
 
     @property
-    def noise(self) -> SteadyNoise:
-        """Chi-squared variance."""
+    @override
+    def noise(self) -> StationaryNoise:
         return DenseNoise(self.scale)
 
 
 @settings
 class Deterministic(Hypercube):
-    """No noise at all."""
+    """Rewards without noise: sigma_t = 0."""
 
-    dim: int = _dim()
-    arms: int = _arms()
-    subgaussian: bool = _subgaussian()
+    dim: int = _dim_field()
+    arms: int = _arms_field()
+    subgaussian: bool = _subgaussian_field()
 
     @property
-    def noise(self) -> SteadyNoise:
-        """sigma_t = 0."""
+    @override
+    def noise(self) -> StationaryNoise:
         return ConstantNoise(0.0)
 
 
 @settings
 class Homoscedastic(Hypercube):
-    """The same noise in every round: the classical linear bandit."""
+    """The classical linear bandit: sigma_t = scale in every round."""
 
-    dim: int = _dim()
-    arms: int = _arms()
+    dim: int = _dim_field()
+    arms: int = _arms_field()
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of every round")
-    subgaussian: bool = _subgaussian()
+    subgaussian: bool = _subgaussian_field()
 
     @property
-    def noise(self) -> SteadyNoise:
-        """sigma_t = scale."""
+    @override
+    def noise(self) -> StationaryNoise:
         return ConstantNoise(self.scale)
 
 
 @settings
 class Contextual(LinearEnvironment):
-    """A fresh set of unit-norm arms in every round, with sparse noise."""
+    """A new set of unit-norm arms in every round, uniform on the sphere, with sparse noise."""
 
     dim: int = static_int(default=5, ge=1, doc="dimension d of the features")
     arms: int = static_int(default=32, ge=1, doc="arms K in each round")
     p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of a noisy round")
-    subgaussian: bool = _subgaussian()
+    subgaussian: bool = _subgaussian_field()
 
     @property
+    @override
     def shape(self) -> Shape:
-        """As asked for."""
         return Shape(self.arms, self.dim, fixed_actions=False, linear=True)
 
     @property
-    def noise(self) -> SteadyNoise:
-        """Bernoulli variance."""
+    @override
+    def noise(self) -> StationaryNoise:
         return SparseNoise(self.p, self.scale)
 
-    def actions(self, key: Array) -> Array:
-        """Uniform on the sphere."""
+    @override
+    def round_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"]:
         return unit_vectors(key, (self.arms, self.dim))

@@ -1,128 +1,138 @@
-"""Noise models: the standard deviation sigma_t of each round. Any of them goes with any environment."""
+"""Noise models: the distribution of each round's noise level sigma_t, combined with any environment by `WithNoise`."""
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import NamedTuple, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from samplers.registry import Registry
 from samplers.settings import settings, traced_float
 
 
-class Now(NamedTuple):
-    """What a noise model may look at."""
+class RoundContext(NamedTuple):
+    """The features of a round that a noise model may depend on.
 
-    round: Array | int = 1  # counted from 1
-    along: Array | float = 0.0  # where the context lies along the run's own direction, about standard normal
+    Attributes:
+        number: Number of the round, counted from 1.
+        projection: Projection z_t of the round's context on a direction drawn for the run; about standard normal.
+    """
 
-
-FIRST = Now()
-
-
-class Noise(Protocol):
-    """Draws a round's standard deviation."""
-
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """sigma_t."""
-        ...
+    number: Int[Array, ""] | int = 1
+    projection: Float[Array, ""] | float = 0.0
 
 
-class SteadyNoise(Noise, Protocol):
-    """The same law in every round."""
+FIRST_ROUND = RoundContext()
+
+
+class Noise(ABC):
+    """A model of the noise level sigma_t."""
+
+    @abstractmethod
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
+        """Draws sigma_t, the standard deviation of the round's noise."""
+
+
+class StationaryNoise(Noise):
+    """A noise model with the same distribution of sigma_t in every round."""
 
     @property
+    @abstractmethod
     def mean_variance(self) -> float:
-        """E sigma_t^2: what a round adds to Lambda on average."""
-        ...
+        """E sigma_t^2, the expected contribution of a round to the total variance Lambda."""
 
 
 @settings
-class OwnNoise:
-    """The noise that the environment brings along."""
+class DefaultNoise(Noise):
+    """The environment's own noise, unchanged."""
 
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """Not called: the environment is left as it is."""
-        raise NotImplementedError
+    @override
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
+        raise NotImplementedError(
+            "noise 'default' leaves the environment as it is: do not wrap it in WithNoise"
+        )
 
 
 @settings
-class SparseNoise:
-    """sigma_t = scale with probability p, else 0 (the paper's first noise model)."""
+class SparseNoise(StationaryNoise):
+    """sigma_t = scale with probability p, else 0 (first noise model of the paper's Section 7)."""
 
     p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of a noisy round")
 
     @property
+    @override
     def mean_variance(self) -> float:
-        """p scale^2."""
         return self.p * self.scale**2
 
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """Bernoulli(p) variance, scaled."""
+    @override
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
         return jnp.where(jax.random.uniform(key) < self.p, self.scale, 0.0)
 
 
 @settings
-class DenseNoise:
-    """sigma_t^2 = scale^2 times a chi-squared variable with one degree of freedom (the paper's second)."""
+class DenseNoise(StationaryNoise):
+    """sigma_t^2 = scale^2 X_t with X_t ~ chi^2_1 (second noise model of the paper's Section 7)."""
 
-    scale: float = traced_float(default=1.0, ge=0, doc="root mean square of the standard deviation")
+    scale: float = traced_float(default=1.0, ge=0, doc="root mean square of sigma_t")
 
     @property
+    @override
     def mean_variance(self) -> float:
-        """scale^2."""
         return self.scale**2
 
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """The root of a chi^2_1 variable is the size of a standard normal one."""
-        return self.scale * jnp.abs(jax.random.normal(key))
+    @override
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
+        return self.scale * jnp.abs(jax.random.normal(key))  # |N(0, 1)| is the root of a chi^2_1 variable
 
 
 @settings
-class ConstantNoise:
+class ConstantNoise(StationaryNoise):
     """sigma_t = scale in every round."""
 
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation")
 
     @property
+    @override
     def mean_variance(self) -> float:
-        """scale^2."""
         return self.scale**2
 
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """The same in every round."""
+    @override
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
         return jnp.asarray(self.scale, dtype=float)
 
 
 @settings
-class DecayingNoise:
-    """sigma_t = scale t^-power: measurements that get better."""
+class DecayingNoise(Noise):
+    """sigma_t = scale t^-power: measurements become more precise over time."""
 
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of the first round")
-    power: float = traced_float(default=0.5, ge=0, doc="power of t by which it falls")
+    power: float = traced_float(default=0.5, ge=0, doc="exponent of the decay in t")
 
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """Less in every round."""
-        return self.scale * jnp.asarray(now.round, dtype=float) ** -self.power
+    @override
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
+        return self.scale * jnp.asarray(context.number, dtype=float) ** -self.power
 
 
 @settings
-class ContextNoise:
-    """sigma_t = scale exp(slope z_t), where z_t says where the round's context lies along a direction drawn per run."""
+class ContextNoise(Noise):
+    """sigma_t = scale exp(slope z_t), log-linear in the projection z_t of the context on a direction drawn per run.
+
+    Where the action set is fixed, so is z_t, and sigma_t is the same in every round of a run.
+    """
 
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation at z = 0")
-    slope: float = traced_float(
-        default=1.0, doc="how fast its logarithm rises with z, which is about standard normal"
-    )
+    slope: float = traced_float(default=1.0, doc="slope of log sigma in z, which is about standard normal")
 
-    def sigma(self, key: Array, now: Now = FIRST) -> Array:
-        """A log-linear function of the context; the same in every round where the action set is."""
-        return self.scale * jnp.exp(self.slope * jnp.asarray(now.along, dtype=float))
+    @override
+    def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
+        return self.scale * jnp.exp(self.slope * jnp.asarray(context.projection, dtype=float))
 
 
 NOISES: Registry[Noise] = Registry("noise", "fgtsva.noises")
-NOISES.register("own", OwnNoise)
+NOISES.register("default", DefaultNoise)
 NOISES.register("sparse", SparseNoise)
 NOISES.register("dense", DenseNoise)
 NOISES.register("constant", ConstantNoise)

@@ -1,98 +1,100 @@
-"""Contextual bandits whose truth is not linear: fresh unit-norm arms in every round, constant noise."""
+"""Contextual bandits with nonlinear mean rewards: new unit-norm arms in every round, constant noise."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
+from typing import Any, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, flat_model
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import choice, settings, static_int, traced_float
 
 
-def _dim() -> int:
-    made: int = static_int(default=5, ge=1, doc="dimension d of the features")
-    return made
+def _dim_field() -> Any:
+    return static_int(default=5, ge=1, doc="dimension d of the features")
 
 
-def _arms() -> int:
-    made: int = static_int(default=10, ge=1, doc="arms K in each round")
-    return made
+def _arms_field() -> Any:
+    return static_int(default=10, ge=1, doc="arms K in each round")
 
 
-def _scale() -> float:
-    made: float = traced_float(default=0.1, ge=0, doc="standard deviation of every round's noise")
-    return made
+def _scale_field() -> Any:
+    return traced_float(default=0.1, ge=0, doc="standard deviation of every round's noise")
 
 
-class NonlinearBandit(ABC):
-    """What the teachers share; each says what is drawn for a run, and which rewards follow from that."""
+class NonlinearBandit(Environment):
+    """Base class: a subclass draws a run's parameters and maps them to the true reward function."""
 
     dim: int
     arms: int
     scale: float
-    subgaussian: ClassVar[bool] = False
 
     @property
+    @override
     def shape(self) -> Shape:
-        """As asked for."""
         return Shape(self.arms, self.dim, fixed_actions=False, linear=False)
 
+    @override
     @abstractmethod
-    def start(self, key: Array) -> Array:
-        """The parameters of a run's truth."""
+    def start(self, key: Key[Array, ""]) -> Float[Array, " size"]:
+        """Draws the parameters of a run's true reward function."""
 
     @abstractmethod
-    def truth(self, parameters: Array) -> RewardFunction:
-        """The reward function that they stand for."""
+    def reward_function(self, parameters: Float[Array, " size"]) -> RewardFunction:
+        """The true reward function f*, from features (arms, dim) to means (arms,)."""
 
-    def round(self, key: Array, instance: Array) -> tuple[Round, Outcome]:
-        """Draws arms and noise."""
+    @override
+    def round(
+        self, key: Key[Array, ""], instance: Float[Array, " size"], t: Int[Array, ""]
+    ) -> tuple[Round, Outcome]:
         actions_key, noise_key = jax.random.split(key)
         actions = unit_vectors(actions_key, (self.arms, self.dim))
         sigma = jnp.asarray(self.scale, dtype=float)
-        outcome = Outcome(self.truth(instance)(actions), sigma * jax.random.normal(noise_key))
+        outcome = Outcome(self.reward_function(instance)(actions), sigma * jax.random.normal(noise_key))
         return Round(actions, sigma), outcome
 
 
 @settings
 class LogisticBandit(NonlinearBandit):
-    """The truth is drawn from reward `logistic`."""
+    """f*(phi) = 1/(1 + exp(-<theta*, phi>)) with theta* ~ N(0, steepness^2 I)."""
 
-    dim: int = _dim()
-    arms: int = _arms()
-    scale: float = _scale()
+    dim: int = _dim_field()
+    arms: int = _arms_field()
+    scale: float = _scale_field()
     steepness: float = traced_float(default=3.0, gt=0, doc="standard deviation of the true coefficients")
 
-    def start(self, key: Array) -> Array:
-        """theta* ~ N(0, steepness^2 I)."""
+    @override
+    def start(self, key: Key[Array, ""]) -> Float[Array, " size"]:
         return self.steepness * flat_model(Logistic(), self.dim).draw(key)
 
-    def truth(self, parameters: Array) -> RewardFunction:
-        """A probability."""
+    @override
+    def reward_function(self, parameters: Float[Array, " size"]) -> RewardFunction:
         return flat_model(Logistic(), self.dim).function(parameters)
 
 
 @settings
 class MLPBandit(NonlinearBandit):
-    """The truth is a network drawn from reward `mlp`."""
+    """f* is a multilayer perceptron with weights drawn from the prior of reward `mlp`."""
 
-    dim: int = _dim()
-    arms: int = _arms()
-    scale: float = _scale()
+    dim: int = _dim_field()
+    arms: int = _arms_field()
+    scale: float = _scale_field()
     width: int = static_int(default=16, ge=1, doc="units of a hidden layer")
     depth: int = static_int(default=1, ge=1, doc="hidden layers")
-    activation: str = choice(default="tanh", options=("tanh", "relu", "softplus"), doc="of a hidden unit")
+    activation: str = choice(
+        default="tanh", options=("tanh", "relu", "softplus"), doc="activation of hidden units"
+    )
 
-    def start(self, key: Array) -> Array:
-        """Weights from the prior."""
+    @override
+    def start(self, key: Key[Array, ""]) -> Float[Array, " size"]:
         return flat_model(self._reward, self.dim).draw(key)
 
-    def truth(self, parameters: Array) -> RewardFunction:
-        """The network."""
+    @override
+    def reward_function(self, parameters: Float[Array, " size"]) -> RewardFunction:
         return flat_model(self._reward, self.dim).function(parameters)
 
     @property
@@ -101,18 +103,21 @@ class MLPBandit(NonlinearBandit):
 
 
 @settings
-class Quadratic(NonlinearBandit):
-    """f*(phi) = gain <theta*, phi>^2 with theta* uniform on the unit sphere."""
+class QuadraticBandit(NonlinearBandit):
+    """f*(phi) = gain <theta*, phi>^2 with theta* uniform on the unit sphere.
 
-    dim: int = _dim()
-    arms: int = _arms()
-    scale: float = _scale()
-    gain: float = traced_float(default=1.0, gt=0, doc="the largest reward there is")
+    theta* and -theta* have the same rewards, so the posterior has two modes.
+    """
 
-    def start(self, key: Array) -> Array:
-        """theta*."""
+    dim: int = _dim_field()
+    arms: int = _arms_field()
+    scale: float = _scale_field()
+    gain: float = traced_float(default=1.0, gt=0, doc="largest mean reward")
+
+    @override
+    def start(self, key: Key[Array, ""]) -> Float[Array, " size"]:
         return unit_vectors(key, (self.dim,))
 
-    def truth(self, parameters: Array) -> RewardFunction:
-        """Even in theta*: there are two of them."""
+    @override
+    def reward_function(self, parameters: Float[Array, " size"]) -> RewardFunction:
         return lambda features: self.gain * (features @ parameters) ** 2

@@ -1,58 +1,56 @@
-"""An environment with another noise than its own."""
+"""An environment whose noise is replaced by a noise model."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, override
 
 import jax
-import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.environments.linear import unit_vectors
-from fgtsva_ppl.environments.noise import Noise, Now
+from fgtsva_ppl.environments.noise import Noise, RoundContext
 from fgtsva_ppl.rewards.context import context
-from fgtsva_ppl.types import Environment, Outcome, Round, Shape, Timed
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import nested, settings
 
-OWN = 1  # stream of a key, beside what the environment within splits off
+NOISE_STREAM = 1  # folded into a key, so that the inner environment's own splits of that key are not reused
 
 
 class WithNoiseInstance(NamedTuple):
-    """One run's truth, and the direction of the context along which its noise may change."""
+    """One run: the instance of the inner environment, and the context direction that the noise may depend on."""
 
-    truth: Any
-    direction: Array
+    inner: Any
+    direction: Float[Array, " dim"]
 
 
 @settings
-class WithNoise:
-    """Arms and mean rewards of an environment, with sigma_t and noise of a model."""
+class WithNoise(Environment):
+    """Action sets and mean rewards of an environment, with sigma_t and noise drawn from a noise model.
+
+    Runs keep their parameters, action sets and mean rewards: only sigma_t and the noise differ from the inner
+    environment, so that noise models are compared on common random numbers.
+    """
 
     environment: Environment = nested()
     noise: Noise = nested()
 
     @property
+    @override
     def shape(self) -> Shape:
-        """As the environment within."""
         return self.environment.shape
 
-    def start(self, key: Array) -> WithNoiseInstance:
-        """The same truth as without this noise."""
-        direction = unit_vectors(jax.random.fold_in(key, OWN), (self.shape.dim,))
+    @override
+    def start(self, key: Key[Array, ""]) -> WithNoiseInstance:
+        direction = unit_vectors(jax.random.fold_in(key, NOISE_STREAM), (self.shape.dim,))
         return WithNoiseInstance(self.environment.start(key), direction)
 
-    def round(self, key: Array, instance: WithNoiseInstance) -> tuple[Round, Outcome]:
-        """As if it were the first."""
-        return self.round_at(key, instance, jnp.asarray(0))
-
-    def round_at(self, key: Array, instance: WithNoiseInstance, t: Array) -> tuple[Round, Outcome]:
-        """The same arms and means as without this noise."""
-        inner = self.environment
-        if isinstance(inner, Timed):
-            seen, outcome = inner.round_at(key, instance.truth, t)
-        else:
-            seen, outcome = inner.round(key, instance.truth)
-        sigma_key, noise_key = jax.random.split(jax.random.fold_in(key, OWN))
-        now = Now(t + 1, context(seen.actions) @ instance.direction)
-        sigma = self.noise.sigma(sigma_key, now)
-        deviation = sigma / 2 if getattr(inner, "subgaussian", False) else sigma
+    @override
+    def round(
+        self, key: Key[Array, ""], instance: WithNoiseInstance, t: Int[Array, ""]
+    ) -> tuple[Round, Outcome]:
+        seen, outcome = self.environment.round(key, instance.inner, t)
+        sigma_key, noise_key = jax.random.split(jax.random.fold_in(key, NOISE_STREAM))
+        projection = context(seen.actions) @ instance.direction
+        sigma = self.noise.sigma(sigma_key, RoundContext(t + 1, projection))
+        deviation = sigma / 2 if self.environment.subgaussian else sigma
         noise = deviation * jax.random.normal(noise_key)
         return seen._replace(sigma=sigma), outcome._replace(noise=noise)

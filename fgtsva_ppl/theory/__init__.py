@@ -1,15 +1,27 @@
-"""What the paper proves, as numbers: complexity of a class, recommended hyper-parameters, regret bounds."""
+"""The quantities of the paper's analysis as numbers: complexity of a class, recommended hyperparameters, regret bounds.
+
+"The paper" is Li & Gu (2025), "Variance-Aware Feel-Good Thompson Sampling for Contextual Bandits" (arXiv:2511.02123).
+Its results are cited by name and section:
+
+- Section 3.1: sub-Gaussian noise (assumption), generalized Eluder dimension (definition);
+- Section 4: weights eta_s and lambda_t of the FGTS-VA posterior (second display);
+- Section 5: generalized decoupling coefficient (definition), its bounds for linear and for general classes (first and
+  second proposition), regret bound (theorem);
+- Appendix A.1: elliptical potential lemma;
+- Appendix B: general regret bound (theorem), per-round inequality (first lemma), bound on Z (second lemma);
+- Appendix D: sum of variances (second lemma).
+"""
 
 from fgtsva_ppl.theory.bounds import (
     Recommendation,
-    bound_for_any_c,
+    cumulative_variance,
     finite_complexity,
     linear_complexity,
-    partial_variances,
     recommended_alpha,
     recommended_c,
     recommended_finite,
     recommended_linear,
+    regret_bound,
     weighted_variance_sum,
 )
 from fgtsva_ppl.theory.decoupling import (
@@ -22,8 +34,8 @@ from fgtsva_ppl.theory.eluder import (
     elliptical_bound,
     elliptical_determinant,
     elliptical_potential,
-    finite_bound,
     finite_eluder,
+    finite_eluder_bound,
     finite_eluder_search,
     linear_eluder,
     linear_eluder_bound,
@@ -31,14 +43,14 @@ from fgtsva_ppl.theory.eluder import (
 
 __all__ = [
     "Recommendation",
-    "bound_for_any_c",
+    "cumulative_variance",
     "elliptical_bound",
     "elliptical_determinant",
     "elliptical_potential",
-    "finite_bound",
     "finite_complexity",
     "finite_decoupling",
     "finite_eluder",
+    "finite_eluder_bound",
     "finite_eluder_search",
     "linear_complexity",
     "linear_decoupling",
@@ -46,10 +58,10 @@ __all__ = [
     "linear_decoupling_search",
     "linear_eluder",
     "linear_eluder_bound",
-    "partial_variances",
     "recommended_alpha",
     "recommended_c",
     "recommended_finite",
     "recommended_linear",
+    "regret_bound",
     "weighted_variance_sum",
 ]

@@ -1,48 +1,82 @@
-"""The elliptical potential and the generalized Eluder dimension, of linear and of finite classes.
+"""Elliptical potential (Appendix A.1) and generalized Eluder dimension (Section 3.1) of linear and finite classes.
 
-A finite class is a matrix of values, (members, points); a sequence z_1..z_T is then a sequence of columns.
+The generalized Eluder dimension (Agarwal et al. 2023) of a class F, a sequence z_1..z_T and weights beta_1..beta_T is
+
+    dim_lam(F, Z, beta) = sum_t min{1, beta_t D_t^2},
+    D_t^2 = sup_{f1, f2 in F} (f1(z_t) - f2(z_t))^2 / (lam + sum_{s<t} beta_s (f1(z_s) - f2(z_s))^2),
+
+and dim_{lam,epsilon,T}(F) is its supremum over sequences and weights beta <= epsilon. A finite class is a matrix of
+values, one row per function and one column per context-action pair; a sequence is then a sequence of columns.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-Floats = NDArray[np.float64]
+from jaxtyping import Float, Int
 
 
-def uncertainties(features: ArrayLike, betas: ArrayLike, lam: float = 1.0) -> Floats:
+def weighted_uncertainties(
+    features: Float[np.ndarray, "rounds dim"], betas: Float[np.ndarray, " rounds"], lam: float = 1.0
+) -> Float[np.ndarray, " rounds"]:
     """beta_t ||phi_t||^2 in the norm of Sigma_{t-1}^-1, with Sigma_t = lam I + sum_{s<=t} beta_s phi_s phi_s'."""
-    rows, weights = np.asarray(features, float), np.asarray(betas, float)
-    sigma = lam * np.eye(rows.shape[1])
-    made = np.empty(len(rows))
-    for t, (phi, beta) in enumerate(zip(rows, weights, strict=True)):
-        made[t] = beta * phi @ np.linalg.solve(sigma, phi)
+    features, betas = np.asarray(features, float), np.asarray(betas, float)
+    sigma = lam * np.eye(features.shape[1])
+    uncertainties = np.empty(len(features))
+    for t, (phi, beta) in enumerate(zip(features, betas, strict=True)):
+        uncertainties[t] = beta * phi @ np.linalg.solve(sigma, phi)
         sigma += beta * np.outer(phi, phi)
-    return made
+    return uncertainties
 
 
-def elliptical_potential(features: ArrayLike, betas: ArrayLike, lam: float = 1.0) -> float:
-    """sum_t min{beta_t ||phi_t||^2, 1}: the left side of lemma:elliptical_potential."""
-    return float(np.sum(np.minimum(uncertainties(features, betas, lam), 1)))
+def elliptical_potential(
+    features: Float[np.ndarray, "rounds dim"], betas: Float[np.ndarray, " rounds"], lam: float = 1.0
+) -> float:
+    """sum_t min{beta_t ||phi_t||^2, 1}: left side of the elliptical potential lemma (Appendix A.1)."""
+    return float(np.sum(np.minimum(weighted_uncertainties(features, betas, lam), 1)))
 
 
-def elliptical_determinant(features: ArrayLike, betas: ArrayLike, lam: float = 1.0) -> float:
-    """2 (log det Sigma_T - log det Sigma_0): the middle of lemma:elliptical_potential."""
-    rows, weights = np.asarray(features, float), np.asarray(betas, float)
-    grown = np.eye(rows.shape[1]) + rows.T @ (weights[:, None] * rows) / lam
-    return float(2 * np.linalg.slogdet(grown)[1])
+def elliptical_determinant(
+    features: Float[np.ndarray, "rounds dim"], betas: Float[np.ndarray, " rounds"], lam: float = 1.0
+) -> float:
+    """2 (log det Sigma_T - log det Sigma_0): middle of the elliptical potential lemma (Appendix A.1)."""
+    features, betas = np.asarray(features, float), np.asarray(betas, float)
+    scaled = np.eye(features.shape[1]) + features.T @ (betas[:, None] * features) / lam
+    return float(2 * np.linalg.slogdet(scaled)[1])
 
 
 def elliptical_bound(dim: int, rounds: int, epsilon: float, lam: float = 1.0) -> float:
-    """2 d log(1 + epsilon T/(d lam)), for ||phi|| <= 1 and beta <= epsilon: the right side of the lemma."""
+    """2 d log(1 + epsilon T/(d lam)): right side of the elliptical potential lemma (Appendix A.1).
+
+    Args:
+        dim: Dimension d of the features, which have norms up to 1.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization of Sigma.
+
+    Returns:
+        The bound on `elliptical_potential`.
+    """
     return float(2 * dim * np.log1p(epsilon * rounds / (dim * lam)))
 
 
-def linear_eluder(features: ArrayLike, betas: ArrayLike, lam: float = 1.0, diameter: float = 2.0) -> float:
-    """dim_lam(F, Z, beta) of <theta, phi> with theta in a ball of the given diameter, exactly.
+def linear_eluder(
+    features: Float[np.ndarray, "rounds dim"],
+    betas: Float[np.ndarray, " rounds"],
+    lam: float = 1.0,
+    diameter: float = 2.0,
+) -> float:
+    """Generalized Eluder dimension dim_lam(F, Z, beta) of linear functions, exactly.
 
-    D^2 is a supremum over differences of two parameters, which fill a ball of radius `diameter`. The quotient grows
-    with their length, so the longest ones count, and D^2 = ||phi||^2 in the norm of (lam/diameter^2 I + ...)^-1. For
-    the unit ball this is the elliptical potential at lam/4, and not at lam.
+    D^2 is a supremum over differences of two parameters, which fill a ball of radius `diameter`. The ratio increases
+    with their length, so the longest ones attain it, and D^2 = ||phi||^2 in the norm of (lam/diameter^2 I + ...)^-1.
+    For the unit ball this is the elliptical potential at lam/4, not at lam.
+
+    Args:
+        features: The sequence phi_1..phi_T.
+        betas: The weights.
+        lam: Regularization.
+        diameter: Diameter of the ball of parameters.
+
+    Returns:
+        The dimension of this sequence.
     """
     return elliptical_potential(features, betas, lam / diameter**2)
 
@@ -50,68 +84,108 @@ def linear_eluder(features: ArrayLike, betas: ArrayLike, lam: float = 1.0, diame
 def linear_eluder_bound(
     dim: int, rounds: int, epsilon: float, lam: float = 1.0, diameter: float = 2.0
 ) -> float:
-    """The supremum of `linear_eluder` over ||phi|| <= 1 and beta <= epsilon is at most this."""
+    """Upper bound on dim_{lam,epsilon,T} of linear functions with ||phi|| <= 1, by the elliptical potential lemma."""
     return elliptical_bound(dim, rounds, epsilon, lam / diameter**2)
 
 
-def squared_gaps(values: ArrayLike, truth: int | None = None) -> Floats:
-    """(f_1 - f_2)^2 at every point for every pair of members, or for the pairs that a given truth is part of."""
-    table = np.asarray(values, float)
-    first, second = np.triu_indices(len(table), 1)
+def squared_gaps(
+    values: Float[np.ndarray, "members points"], truth: int | None = None
+) -> Float[np.ndarray, "pairs points"]:
+    """(f1 - f2)^2 at every point, for all pairs of functions or for those with a given truth."""
+    values = np.asarray(values, float)
+    first, second = np.triu_indices(len(values), 1)
     if truth is not None:
-        first, second = np.arange(len(table)), np.full(len(table), truth)
-    return np.asarray((table[first] - table[second]) ** 2)
+        first, second = np.arange(len(values)), np.full(len(values), truth)
+    return np.asarray((values[first] - values[second]) ** 2)
 
 
 def finite_eluder(
-    values: ArrayLike, sequence: ArrayLike, betas: ArrayLike, lam: float = 1.0, truth: int | None = None
+    values: Float[np.ndarray, "members points"],
+    sequence: Int[np.ndarray, " rounds"],
+    betas: Float[np.ndarray, " rounds"],
+    lam: float = 1.0,
+    truth: int | None = None,
 ) -> float:
-    """dim_lam(F, Z, beta) of a finite class, exactly: D^2 as a maximum over all pairs (or those with the truth)."""
-    gaps, weights = squared_gaps(values, truth), np.asarray(betas, float)
-    points = np.asarray(sequence, int)
-    seen = np.full(len(gaps), float(lam))
+    """Generalized Eluder dimension dim_lam(F, Z, beta) of a finite class (definition of Section 3.1), exactly.
+
+    Args:
+        values: f(z) of every function and point.
+        sequence: Indices of the points z_1..z_T.
+        betas: The weights.
+        lam: Regularization.
+        truth: Index of f*; if given, only pairs with f* count, as in the decoupling coefficient.
+
+    Returns:
+        The dimension of this sequence.
+    """
+    gaps, betas = squared_gaps(values, truth), np.asarray(betas, float)
+    denominator = np.full(len(gaps), float(lam))
     total = 0.0
-    for z, beta in zip(points, weights, strict=True):
-        total += min(1.0, beta * float(np.max(gaps[:, z] / seen)))
-        seen += beta * gaps[:, z]
+    for z, beta in zip(np.asarray(sequence, int), betas, strict=True):
+        total += min(1.0, beta * float(np.max(gaps[:, z] / denominator)))
+        denominator += beta * gaps[:, z]
     return total
 
 
 def finite_eluder_search(
-    values: ArrayLike, rounds: int, epsilon: float, lam: float = 1.0, schedules: int = 24
-) -> tuple[float, NDArray[np.int64], Floats]:
-    """A lower bound on dim_{lam,epsilon,T}(F), and the sequence that shows it.
+    values: Float[np.ndarray, "members points"],
+    rounds: int,
+    epsilon: float,
+    lam: float = 1.0,
+    num_schedules: int = 24,
+) -> tuple[float, Int[np.ndarray, " rounds"], Float[np.ndarray, " rounds"]]:
+    """Lower bound on dim_{lam,epsilon,T} of a finite class, by a greedy search for a long sequence.
 
-    Weights grow geometrically up to epsilon, at `schedules` different rates (a weight of epsilon at once would spend
-    a pair's whole uncertainty in one round); for each rate the next point is the greedy one.
+    Weights increase geometrically up to epsilon, at several rates (a weight of epsilon from the start would use up a
+    pair's uncertainty in one round). At each rate the next point is the one that adds most.
+
+    Args:
+        values: f(z) of every function and point.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization.
+        num_schedules: Number of rates to try.
+
+    Returns:
+        The largest dimension, with its sequence of points and its weights.
     """
     gaps = squared_gaps(values)
     best = (0.0, np.zeros(rounds, np.int64), np.full(rounds, float(epsilon)))
-    for rate in np.linspace(0, 1, schedules):
-        # from about lam, where a first look costs as much as the ridge, up to epsilon
+    for rate in np.linspace(0, 1, num_schedules):
+        # The first weight lies between epsilon and lam, where a first observation counts as much as the regularization.
         betas = np.geomspace(epsilon ** (1 - rate) * min(lam, epsilon) ** rate, epsilon, rounds)
-        seen, points, total = np.full(len(gaps), float(lam)), np.zeros(rounds, np.int64), 0.0
+        denominator, points, total = np.full(len(gaps), float(lam)), np.zeros(rounds, np.int64), 0.0
         for t, beta in enumerate(betas):
-            gains = np.minimum(1, beta * np.max(gaps / seen[:, None], axis=0))
+            gains = np.minimum(1, beta * np.max(gaps / denominator[:, None], axis=0))
             points[t] = int(np.argmax(gains))
             total += float(gains[points[t]])
-            seen += beta * gaps[:, points[t]]
+            denominator += beta * gaps[:, points[t]]
         if total > best[0]:
             best = (total, points, betas)
     return best
 
 
-def finite_bound(
+def finite_eluder_bound(
     members: int, points: int, rounds: int, epsilon: float, lam: float = 1.0, fixed_truth: bool = True
 ) -> float:
-    """An upper bound on dim_{lam,epsilon,T}(F) for values in [0, 1]; not in the paper.
+    """Upper bound on dim_{lam,epsilon,T} of a finite class with values in [0, 1]; not in the paper.
 
-    Point by point: gaps are at most 1, so a point's own history alone gives D^2 <= 1/(lam + sum of its betas), and the
-    sum is an elliptical potential with `points` dimensions. Pair by pair: one pair contributes 2 log(1 + epsilon T/lam)
-    at most, and a maximum over pairs is at most their sum. The decoupling coefficient compares with one fixed truth
-    only, so its pairs are |F| - 1; the Eluder dimension has all of them.
+    The smaller of two bounds. By points: gaps are at most 1, so a point's own history gives D^2 <= 1/(lam + sum of its
+    betas), and the sum is an elliptical potential in `points` dimensions. By pairs: one pair contributes at most
+    2 log(1 + epsilon T/lam), and a maximum over pairs is at most their sum.
+
+    Args:
+        members: Number of functions |F|.
+        points: Number of context-action pairs.
+        rounds: Length T of the sequence.
+        epsilon: The largest weight.
+        lam: Regularization.
+        fixed_truth: Count the |F| - 1 pairs with f* only, which suffices for the decoupling coefficient (second
+            proposition of Section 5); else all pairs.
+
+    Returns:
+        The bound.
     """
     pairs = members - 1 if fixed_truth else members * (members - 1) // 2
-    return min(
-        elliptical_bound(points, rounds, epsilon, lam), pairs * elliptical_bound(1, rounds, epsilon, lam)
-    )
+    by_points = elliptical_bound(points, rounds, epsilon, lam)
+    return min(by_points, pairs * elliptical_bound(1, rounds, epsilon, lam))

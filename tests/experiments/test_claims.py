@@ -23,7 +23,7 @@ from experiments.figures.curves import regret_curves
 from experiments.report import write
 from experiments.studies import claims
 from fgtsva_ppl import theory
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 
 def evidence(*holds: bool) -> tuple[Evidence, ...]:
@@ -352,14 +352,14 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
         if cell.flat["posterior.c"] == c:
             found = bound(cell, rounds)
             p = cell.flat["environment.p"]
-            np.testing.assert_allclose(found.stated, recommended.regret(p * rounds, rounds), rtol=1e-12)
+            np.testing.assert_allclose(found.stated, recommended.regret_bound(p * rounds, rounds), rtol=1e-12)
             assert np.all(found.stated > found.regret)  # so it is a bound at the rounded c too
             above.append(round(100 * (found.stated[-1] / found.regret[-1] - 1)))
     assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.comparison.choices)
     shorter = resolve(["study=theorem", "rounds=1000"])
     assert all(bound(cell, rounds).stated is None for cell in shorter.cells)
     # with another alpha c is not enough, be it the one that goes with this alpha's dc
-    c = theory.recommended_c(theory.finite_bound(8, 4, 4000, 0.1**-2), theory.finite_complexity(8))
+    c = theory.recommended_c(theory.finite_eluder_bound(8, 4, 4000, 0.1**-2), theory.finite_complexity(8))
     other = resolve(["study=theorem", "posterior.alpha=0.1", f"posterior.c={c}"])
     assert all(bound(cell, rounds).stated is None for cell in other.cells)
 
@@ -385,7 +385,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
     assert found.met
     assert np.all(np.diff(found.regret) > 0)
     others = (
-        ["posterior.sigma=estimated"],
+        ["posterior.variance=estimated"],
         ["posterior.maximum=logsumexp", "sampler=rmh"],
         ["posterior.cap=1"],
     )

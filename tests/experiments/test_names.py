@@ -5,7 +5,7 @@ import pytest
 from experiments.config.cell import labels_of
 from experiments.config.compose import resolve
 from fgtsva_ppl import AGENTS, POSTERIORS
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
 
 def test_one_agent_that_heeds_a_word_is_enough():
     made = resolve(
-        ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=own"]
+        ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=default"]
     )
     assert [cell.flat["agent"] for cell in made.cells] == ["oful", "thompson"]
 

@@ -24,7 +24,7 @@ from experiments.report.association_tables import association_table
 from experiments.report.reading import answer
 from experiments.report.svg import inline
 from fgtsva_ppl.diagnostics import METRICS
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&\""
 

@@ -1,6 +1,6 @@
 """A state that is carried to the next target must not remember the last one's log-density."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import blackjax
 import jax
@@ -79,13 +79,6 @@ def test_a_carried_state_is_not_stale(name):
     assert_fresh(draws)
 
 
-class StaleState(NamedTuple):
-    """Carries what BlackJAX cached for the last target."""
-
-    position: jax.Array
-    tuning: Any
-
-
 class Stale:
     """What the loop would do with a BlackJAX kernel, had nobody thought of it."""
 
@@ -96,7 +89,7 @@ class Stale:
 
     def init(self, key, start):
         state = self.make(target(0).logdensity).init(start(key))
-        return StaleState(state.position, state)
+        return SamplerState(state.position, state)
 
     def sample(self, key, target, state):
         algorithm = self.make(target.logdensity)
@@ -104,7 +97,7 @@ class Stale:
             lambda carry, k: algorithm.step(k, carry), state.carry, jax.random.split(key, 20)
         )
         rate = jnp.mean(infos.acceptance_rate)
-        return StaleState(end.position, end), Draw(end.position, rate, jnp.asarray(0), jnp.asarray(20))
+        return SamplerState(end.position, end), Draw(end.position, rate, jnp.asarray(0), jnp.asarray(20))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +116,7 @@ def test_the_check_catches_a_stale_cache(make):
     # and it is the cache that is caught: the same kernels, made anew from the position, pass
     fresh = Stale(make)
     fresh.sample = lambda key, target, state: Stale.sample(
-        fresh, key, target, StaleState(state.position, make(target.logdensity).init(state.position))
+        fresh, key, target, SamplerState(state.position, make(target.logdensity).init(state.position))
     )
     assert_fresh(carried(fresh))
 

@@ -10,10 +10,11 @@ from helpers.montecarlo import SEED, assert_mean, assert_same_moments
 
 from fgtsva_ppl import FGTSVA, Contextual, Sparse, Thompson
 from fgtsva_ppl.agents import AGENTS, Ensemble
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.feel_good import FGTSA, TS
 from fgtsva_ppl.posteriors.history import ReplayBuffer, empty
 from fgtsva_ppl.rewards import flat_model
-from fgtsva_ppl.simulation.loop import check, simulate
+from fgtsva_ppl.simulation import check, simulate
 from fgtsva_ppl.types import Round
 from samplers import SAMPLERS, InputError, SamplerState, Target
 from samplers.settings import settings
@@ -43,26 +44,31 @@ class HeavyTailed:
         return heavy
 
 
-STEPPED = [name for name in SAMPLERS.names() if "step" in SAMPLERS.defaults(name)]
+STEPPED = [
+    (name, key)
+    for name in SAMPLERS.names()
+    for key in ("step_size", "learning_rate")
+    if key in SAMPLERS.defaults(name)
+]
 
 
-@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize(("name", "key"), STEPPED)
 @pytest.mark.parametrize("value", [0.0, -1.0])
-def test_a_step_must_be_positive(name, value):
-    with pytest.raises(InputError, match=rf"sampler '{name}': step={value}"):
-        SAMPLERS.build(name, {"step": value})
+def test_a_step_must_be_positive(name, key, value):
+    with pytest.raises(InputError, match=rf"sampler '{name}': {key}={value}"):
+        SAMPLERS.build(name, {key: value})
 
 
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("hmc", "leapfrogs"),
-        ("dynamic_hmc", "leapfrogs"),
-        ("sghmc", "leapfrogs"),
-        ("adjusted_mclmc", "integration_steps"),
-        ("nuts", "doublings"),
-        ("smc", "moves"),
-        ("laplace", "iterations"),
+        ("hmc", "num_integration_steps"),
+        ("dynamic_hmc", "num_integration_steps"),
+        ("sghmc", "num_integration_steps"),
+        ("adjusted_mclmc", "num_integration_steps"),
+        ("nuts", "max_num_doublings"),
+        ("smc", "num_mcmc_steps"),
+        ("laplace", "num_iterations"),
     ],
 )
 def test_no_integration_step_is_refused(name, key):
@@ -72,13 +78,13 @@ def test_no_integration_step_is_refused(name, key):
 
 @pytest.mark.parametrize("name", ["mala", "nuts", "slice", "mclmc", "laplace", "exact"])
 def test_minibatch_on_a_sampler_that_needs_exact_values(name):
-    with pytest.raises(InputError, match="has no setting 'minibatch'"):
-        SAMPLERS.build(name, {"minibatch": 10})
+    with pytest.raises(InputError, match="has no setting 'batch_size'"):
+        SAMPLERS.build(name, {"batch_size": 10})
 
 
 @pytest.mark.parametrize("name", ["sgld", "psgld", "sghmc", "sgnht", "ulmc"])
 def test_minibatch_of_sums_is_refused_before_compiling(name):
-    agent = Thompson(sampler=SAMPLERS.build(name, {"minibatch": 10}))
+    agent = Thompson(sampler=SAMPLERS.build(name, {"batch_size": 10}))
     with pytest.raises(InputError, match="no data to subsample"):
         check(Sparse(), agent, 10)
 
@@ -93,7 +99,11 @@ def test_elliptical_slice_needs_a_gaussian_factor():
 def test_others_that_ask_too_much():
     bare = Target(lambda x: -jnp.sum(x**2))
     state = SamplerState(jnp.zeros(2), jnp.zeros(2))
-    for name, words in (("laplace", "precision"), ("exact", "no exact draws"), ("mala", "whiten=none")):
+    for name, words in (
+        ("laplace", "precision"),
+        ("exact", "no exact draws"),
+        ("mala", "preconditioner=none"),
+    ):
         with pytest.raises(InputError, match=words):
             SAMPLERS.build(name).sample(jax.random.key(0), bare, state)
     line = Target(lambda x: -jnp.sum(x**2), lambda x: jnp.eye(1))
@@ -128,7 +138,7 @@ def filled(rounds=40, capacity=64, dim=3):
 @pytest.mark.slow
 def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
     history, seen = filled()
-    target = FGTSVA(c=0.1, alpha=0.1).target(flat_model(Sigmoid(), 3), history, seen)
+    target = posterior_target(FGTSVA(c=0.1, alpha=0.1), flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
     full = jax.grad(target.logdensity)(x)
     for m in (40, 64, 100):
@@ -141,7 +151,7 @@ def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
 
 def test_minibatch_gradients_of_nothing_are_those_of_prior_and_bonus():
     history, seen = filled(rounds=0)
-    target = TS().target(flat_model(Sigmoid(), 3), history, seen)
+    target = posterior_target(TS(), flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
     np.testing.assert_allclose(target.minibatch_gradient(jax.random.key(0), x, 5), -x, rtol=1e-9)
 
@@ -149,7 +159,7 @@ def test_minibatch_gradients_of_nothing_are_those_of_prior_and_bonus():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sgld", "sghmc", "sgnht", "ulmc"])
 def test_minibatches_run_in_the_loop(name):
-    agent = Thompson(reward=Sigmoid(), sampler=SAMPLERS.build(name, {"minibatch": 8, "steps": 3}))
+    agent = Thompson(reward=Sigmoid(), sampler=SAMPLERS.build(name, {"batch_size": 8, "num_steps": 3}))
     played = simulate(Sparse(dim=2), agent, rounds=30, runs=2)
     assert np.all(np.isfinite(played.regret))
     assert np.sum(played.num_resets) == 0
@@ -166,12 +176,15 @@ def test_a_member_of_the_ensemble_has_the_law_of_the_posterior():
     actions = environment.actions(jax.random.key(0))
     rewards, arms = [0.3, -0.5, 0.9, 0.1], [0, 1, 0, 3]
     for t, (reward, arm, sigma) in enumerate(zip(rewards, arms, [1.0, 0.0, 0.5, 1.0], strict=True)):
-        seen = Round(actions, jnp.asarray(sigma))
+        arm, reward, sigma = jnp.asarray(arm), jnp.asarray(reward), jnp.asarray(sigma)
+        seen = Round(actions, sigma)
         state, _, _ = agent.act(jax.random.fold_in(jax.random.key(SEED + 1), t), state, seen)
         state = agent.update(state, seen, arm, reward)
-        history = history.added(actions, arm, reward, posterior.weight(sigma), posterior.variance(sigma))
+        history = history.added(
+            actions, arm, reward, posterior.weight(sigma), posterior.round_variance(sigma)
+        )
     seen = Round(actions, jnp.asarray(1.0))
-    target = posterior.target(flat_model(agent.reward, 2), history, seen)
+    target = posterior_target(posterior, flat_model(agent.reward, 2), history, seen)
     np.testing.assert_allclose(state.precision, target.gaussian.precision, rtol=1e-12)
     members = jax.vmap(lambda m: agent.theta(state, seen, m))(jnp.arange(4000))
     exact = jax.vmap(target.exact)(jax.random.split(jax.random.key(SEED + 2), 20_000))
@@ -184,7 +197,7 @@ def test_the_ensembles_feel_good_step_goes_to_the_mode():
     state = agent.start(jax.random.key(0), environment.shape)
     seen = Round(environment.actions(jax.random.key(0)), jnp.asarray(0.4))
     mean = jnp.linalg.solve(state.precision, state.shifts[0])
-    lam = agent.posterior.optimism(state.variance, seen.sigma)
+    lam = agent.posterior.bonus_scale(state.total_variance, seen.sigma)
 
     def value(theta):
         return lam * jnp.max(seen.actions @ theta) - (theta - mean) @ state.precision @ (theta - mean) / 2

@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 
 from fgtsva_ppl import FGTSA, FGTSB, Linear
 from fgtsva_ppl.environments.linear import hypercube
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.rewards import flat_model
 from samplers import Gaussian
 from samplers._argmax import argmax
@@ -38,7 +39,7 @@ class Law(NamedTuple):
     @property
     def tilted(self):
         gaussian = Gaussian(jnp.asarray(self.precision), jnp.asarray(self.precision @ self.mean))
-        return tilted_gaussian.tilted(gaussian, jnp.asarray(self.actions), jnp.asarray(self.lam))
+        return tilted_gaussian.tilt(gaussian, jnp.asarray(self.actions), jnp.asarray(self.lam))
 
     def stretched(self, pull):
         """The same with lam such that lam * s is what is asked for."""
@@ -61,10 +62,10 @@ def correlated(arms):
 
 @jax.jit
 def _draws(law, keys):
-    return jax.lax.map(lambda key: tilted_gaussian.propose_until_kept(key, law), keys, batch_size=250)
+    return jax.lax.map(lambda key: tilted_gaussian.propose_until_accepted(key, law), keys, batch_size=250)
 
 
-_together = jax.jit(tilted_gaussian.draws, static_argnums=2)
+_together = jax.jit(tilted_gaussian.exact_draws, static_argnums=2)
 
 
 def draws(law):
@@ -279,7 +280,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
         lam = np.nan
     if where == "infinite":
         lam = np.inf
-    tilted = tilted_gaussian.tilted(
+    tilted = tilted_gaussian.tilt(
         Gaussian(*map(jnp.asarray, (precision, shift))), jnp.asarray(actions), jnp.asarray(lam)
     )
     positions, proposals = _draws(tilted, jax.random.split(jax.random.key(0), DRAWS))
@@ -291,7 +292,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
 def test_one_broken_run_does_not_touch_its_neighbours():
     good = FACTORED.stretched(1.0).tilted
     bad = good._replace(mean=jnp.full(DIM, jnp.nan), offset=jnp.full(32, jnp.nan))
-    keys, side_by_side = jax.random.split(jax.random.key(3), 2), jax.jit(jax.vmap(tilted_gaussian.draw))
+    keys, side_by_side = jax.random.split(jax.random.key(3), 2), jax.jit(jax.vmap(tilted_gaussian.exact_draw))
     among_friends, beside = (
         side_by_side(keys, jax.tree.map(lambda *leaves: jnp.stack(leaves), good, other))
         for other in (good, bad)
@@ -314,8 +315,8 @@ def test_extreme_laws_stay_finite():
 def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
     log, model = played("fixed"), flat_model(Linear(), 3)
     history = remembered(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
-    a = FGTSA(eta=0.3, lam=0.7).target(model, history, log.next)
-    b = FGTSB(eta=0.3, lam=0.7 * ROUNDS).target(model, history, log.next)
+    a = posterior_target(FGTSA(eta=0.3, lam=0.7), model, history, log.next)
+    b = posterior_target(FGTSB(eta=0.3, lam=0.7 * ROUNDS), model, history, log.next)
     keys = jax.random.split(jax.random.key(0), 20)
     ours, theirs = (jax.jit(jax.vmap(target.exact))(keys) for target in (a, b))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -327,7 +328,7 @@ def test_the_oracle_of_a_posterior_draws_from_its_log_density():
     """The glue: precision, shift and lam as the posterior hands them over, against importance sampling of it."""
     posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), flat_model(Linear(), 3)
     history = remembered(posterior, "fixed", Linear())
-    target = posterior.target(model, history, log.next)
+    target = posterior_target(posterior, model, history, log.next)
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
     positions = np.asarray(jax.jit(lambda keys: jax.lax.map(target.exact, keys, batch_size=500))(keys))
     rng = np.random.default_rng(SEED)

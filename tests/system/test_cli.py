@@ -17,7 +17,7 @@ from typer import rich_utils
 from experiments.cli import commands, completion
 from experiments.config.compose import resolve
 from experiments.execute import runner
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
 
@@ -145,7 +145,7 @@ def test_a_seed_gives_the_same_numbers_again(fgtsva):
 @pytest.mark.slow
 def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
     fgtsva("run", *SMALL, "output=a")
-    assert fgtsva("run", *SMALL, "every=4", "output=b")[0] == 0
+    assert fgtsva("run", *SMALL, "record_every=4", "output=b")[0] == 0
     with xr.open_datatree("b/results.nc", engine="h5netcdf") as tree:
         assert [list(cell["round"].values) for cell in tree["cells"].children.values()] == [[4, 8, 12]] * 2
     for alone, together in zip(rows(Path("a")), rows(Path("b")), strict=True):
@@ -201,12 +201,15 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior=fgts"], ["fgts_va", "ts"]),
         (["agent=tompson"], ["thompson"]),
         (["study=figure0"], ["default"]),
-        (["sampler.stpes=3"], ["did you mean 'sampler.steps'"]),
+        (["sampler.num_stpes=3"], ["did you mean 'sampler.num_steps'"]),
         (["posterior.cc=1"], ["did you mean 'posterior.c'"]),
-        (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
-        (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
+        (["sampler.batch_size=8", "sampler=mala"], ["batch_size", "sgld, psgld"]),
+        (
+            ["sampler.adaptation=dual_averaging", "agent.warm_start=false", "sampler=hmc"],
+            ["sampler.adaptation", "warm_start=false"],
+        ),
         (["output="], ["path"]),
-        (["study=budget", "bounds=true"], ["bounds=true", "sampler.steps"]),
+        (["study=budget", "bounds=true"], ["bounds=true", "sampler.num_steps"]),
         (["smapler=mala"], ["sampler"]),
         (["rounds=0"], ["rounds", "at least 1"]),
         (["rounds=1e3"], ["rounds", "whole number"]),
@@ -219,14 +222,14 @@ def test_list_names_everything_there_is(fgtsva):
         (["environment.p=-0.5"], ["p=", "at least 0"]),
         (["environment.dim=0"], ["dim", "at least 1"]),
         (["environment.arms=33"], ["arms", "32"]),
-        (["sampler.step=0", "sampler=mala"], ["step", "above 0"]),
-        (["sampler.whiten=sideways", "sampler=mala"], ["whiten", "dense"]),
+        (["sampler.step_size=0", "sampler=mala"], ["step_size", "above 0"]),
+        (["sampler.preconditioner=sideways", "sampler=mala"], ["preconditioner", "dense"]),
         (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
         (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
         (["precision=float16"], ["float64"]),
-        (["every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
-        (["every=7", "diagnostics.runs=0"], ["every", "multiple"]),
-        (["every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
+        (["record_every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
+        (["record_every=7", "diagnostics.runs=0"], ["every", "multiple"]),
+        (["record_every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
         (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "every"]),
         (["seed=4294967296"], ["seed", "at most"]),
         (["posterior.c=range(1,20000)"], ["10000", "posterior.c"]),
@@ -319,8 +322,10 @@ def test_a_path_is_taken_as_it_stands():
 
 
 def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
-    study = resolve(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
-    found = [(c.flat["sampler"], c.flat.get("sampler.steps"), c.flat["posterior.c"]) for c in study.cells]
+    study = resolve(
+        ["environment=sparse", "sampler=exact,mala", "sampler.num_steps=1,5", "posterior.c=0,0.1"]
+    )
+    found = [(c.flat["sampler"], c.flat.get("sampler.num_steps"), c.flat["posterior.c"]) for c in study.cells]
     assert sorted(found, key=str) == sorted(
         [
             ("exact", None, 0.0), ("exact", None, 0.1),
@@ -341,12 +346,12 @@ def test_rounds_to_look_into_lie_before_the_end():
 
 
 def test_a_setting_that_no_chosen_member_has_is_an_error():
-    with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
-        resolve(["sampler=exact,mala", "sampler.leapfrogs=3"])
+    with pytest.raises(InputError, match=r"sampler\.num_integration_steps: .* sghmc, hmc"):
+        resolve(["sampler=exact,mala", "sampler.num_integration_steps=3"])
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():
-    from fgtsva_ppl.simulation.loop import _play
+    from fgtsva_ppl.simulation import play_rounds
 
     study = resolve(
         [*SMALL, "sampler=mala", "posterior.c=0.001,0.01", "posterior.alpha=0.1,0.2", "environment.p=0.1,0.3"]
@@ -355,8 +360,8 @@ def test_cells_that_differ_only_in_numbers_share_one_program():
     before = None
     for cell in study.cells:
         runner.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
-        before = _play._cache_size() if before is None else before
-    assert _play._cache_size() == before
+        before = play_rounds._cache_size() if before is None else before
+    assert play_rounds._cache_size() == before
 
 
 def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
@@ -393,7 +398,7 @@ def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
 def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
     found = completion.offered(args, incomplete)
     if offered is None:
-        assert {"sampler=", "sampler.steps="} <= set(found)
+        assert {"sampler=", "sampler.num_steps="} <= set(found)
     else:
         assert found == offered
 

@@ -19,7 +19,8 @@ from experiments.execute import runner
 from experiments.execute.dask_backend import cluster, distribute, joined
 from experiments.storage import folder as store
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
-from samplers.settings import InputError
+from fgtsva_ppl.simulation import Record
+from samplers.errors import InputError
 
 SMALL = (
     "environment=sparse",
@@ -33,22 +34,14 @@ DASK = ("launcher=dask", "launcher.workers=2", "launcher.slice=2", "devices=1")
 
 
 def test_slices_of_runs_are_the_cell_to_the_bit():
-    world, agent = Sparse(dim=2), Thompson(sampler=SGLD(steps=2))
+    world, agent = Sparse(dim=2), Thompson(sampler=SGLD(num_steps=2))
     whole = simulate(world, agent, rounds=20, runs=5, probes=[7, 20])
     parts = [
         simulate(world, agent, rounds=20, runs=runs, first_run=first, probes=[7, 20])
         for first, runs in ((0, 2), (2, 2), (4, 1))
     ]
     made = joined(parts)
-    for name in (
-        "regret",
-        "action",
-        "acceptance_rate",
-        "num_divergent",
-        "num_gradients",
-        "num_resets",
-        "outside_support",
-    ):
+    for name in (*Record.fields(), "outside_support"):
         np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
     assert [kept.round for kept in made.snapshots] == [7, 20]
     for ours, theirs in zip(made.snapshots, whole.snapshots, strict=True):

@@ -26,14 +26,14 @@ WORDS = (
     "runs=6",
     "diagnostics.runs=0",
 )
-LONGER = (*WORDS, "rounds=16000", "every=16")
+LONGER = (*WORDS, "rounds=16000", "record_every=16")
 KILLS, ENOUGH = 14, 8  # how many are tried, how many must come before the end
 LONG = (
     "environment=sparse",
     "environment.dim=2",
     "sampler=sgld",
     "rounds=64000",
-    "every=128",
+    "record_every=128",
     "runs=2",
     "diagnostics.runs=0",
 )
@@ -193,7 +193,7 @@ def test_no_library_can_drop_an_interruption_or_make_a_failed_cell_of_it(instead
 def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_path, monkeypatch):
     """On a terminal the others are interrupted too; elsewhere they go when this process is gone."""
     monkeypatch.chdir(Path(__file__).parents[2])
-    alone = (*WORDS, "runs=8", "rounds=3200", "every=16")
+    alone = (*WORDS, "runs=8", "rounds=3200", "record_every=16")
     words = (*alone, company, *(["launcher.slice=2"] if company == "launcher=dask" else []))
     folder, mark = tmp_path / "cut", f"fgtsva-test-{os.getpid()}"
     script = tmp_path / "fgtsva"  # as it is installed: a worker process reads its file again

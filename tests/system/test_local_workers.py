@@ -13,7 +13,7 @@ from experiments.cli.estimate import Estimate
 from experiments.config.compose import resolve
 from experiments.execute import local_workers, runner
 from experiments.execute.local_workers import COMMAND, processes_for
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")

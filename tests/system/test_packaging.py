@@ -58,7 +58,8 @@ def test_wheel_is_complete_and_works_away_from_the_checkout(tmp_path: Path) -> N
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".c", ".py", ".yaml", ".md", ".css", ".html", ".js"} or path.name == "py.typed"
+        if path.suffix in {".c", ".py", ".pyi", ".yaml", ".md", ".css", ".html", ".js"}
+        or path.name == "py.typed"
     }
     assert to_netcdf_bytes == wanted
     assert any(re.fullmatch(r"experiments/studies/.*\.yaml", name) for name in to_netcdf_bytes)
@@ -140,3 +141,8 @@ def test_the_command_has_a_device_for_every_core():
     program = "import experiments.cli, jax; from fgtsva_ppl.jax_config import cores; print(jax.device_count(), cores())"
     devices, cores = run(sys.executable, "-c", program, cwd=ROOT).split()
     assert devices == cores
+
+
+def test_errors_about_input_need_no_jax():
+    program = "import samplers.errors, sys; print('jax' in sys.modules)"
+    assert run(sys.executable, "-c", program, cwd=ROOT).strip() == "False"

@@ -33,7 +33,7 @@ def test_it_opens_with_the_two_commands():
 def test_its_tables_have_every_name(registry):
     page = README.read_text()
     for name in registry.names():
-        assert f"`{name}`" in page or f"`{registry.kind}={name}`" in page or name == "own"
+        assert f"`{name}`" in page or f"`{registry.kind}={name}`" in page or name == "default"
 
 
 def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypatch):

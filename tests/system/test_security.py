@@ -15,7 +15,7 @@ import pytest
 from helpers.stored_study import seal, store
 
 from experiments.cli import commands
-from samplers.settings import InputError
+from samplers.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "fgtsva_ppl", "samplers")

@@ -11,10 +11,10 @@ from experiments.analysis.statistics import Interval
 from experiments.analysis.text import counted
 from experiments.config.cell import Cell
 from experiments.storage.folder import values
-from fgtsva_ppl.diagnostics import Sizes
+from fgtsva_ppl.diagnostics import ProbeSizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
-LEAST_ESS = 100 * Sizes().chains
+LEAST_ESS = 100 * ProbeSizes().num_chains
 
 
 class Sign(NamedTuple):

@@ -1,4 +1,4 @@
-"""A finite class: its exact posterior, and the theorem's bound above the regret that is measured."""
+"""A finite class: its exact posterior, and measured regret below the theorem's bound."""
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSVA, TS, Exact, Thompson, simulate, theory
 from fgtsva_ppl.environments import FiniteClass
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.history import empty
 from fgtsva_ppl.rewards import Finite, flat_model
 from fgtsva_ppl.rewards.finite import table
@@ -29,17 +30,17 @@ def some_history(posterior, rounds=6):
     data = []
     for arm in rng.integers(0, ARMS, rounds):
         sigma, reward = rng.uniform(0.2, 1.5), rng.uniform()
-        weight, variance = (f(jnp.asarray(sigma)) for f in (posterior.weight, posterior.variance))
+        weight, variance = (f(jnp.asarray(sigma)) for f in (posterior.weight, posterior.round_variance))
         history = history.added(jnp.eye(ARMS), jnp.asarray(arm), jnp.asarray(reward), weight, variance)
         data.append((arm, reward, float(weight), float(variance)))
     return model, history, data
 
 
 def softmax_over_members(posterior, data):
-    """eq:posterior and its kin for every member."""
+    """The posterior probability of every member, directly."""
     values = table(MEMBERS, ARMS, 0)
     variance = sum(row[3] for row in data)
-    lam = float(posterior.optimism(jnp.asarray(variance), ROUND.sigma))
+    lam = float(posterior.bonus_scale(jnp.asarray(variance), ROUND.sigma))
     rounds = len(data) if posterior.sums_past else 1
     logs = rounds * lam * values.max(1)
     for arm, reward, weight, _ in data:
@@ -54,20 +55,20 @@ POSTERIORS = {"va": FGTSVA(c=0.5, alpha=0.1), "a": FGTSA(lam=0.3), "ts": TS()}
 def test_exact_draws_are_a_softmax_over_the_members(name):
     posterior = POSTERIORS[name]
     model, history, data = some_history(posterior)
-    target = posterior.target(model, history, ROUND)
+    target = posterior_target(posterior, model, history, ROUND)
     draws = jax.jit(jax.vmap(target.exact))(jax.random.split(jax.random.key(1), 20_000))
     counts = np.bincount(np.asarray(model.program.index(draws[:, 0])), minlength=MEMBERS)
     assert_frequencies(counts, softmax_over_members(posterior, data))
-    # Within a cell the position is spread as the prior is, so that other samplers aim at the same law.
+    # Within a cell the position is spread as the prior is, so that other samplers have the same target.
     shares = MEMBERS * stats.norm.cdf(np.asarray(draws[:, 0])) % 1
     assert_mean(shares[:, None] ** [1, 2], np.array([1 / 2, 1 / 3]))
 
 
 @pytest.mark.parametrize("name", POSTERIORS)
-def test_the_log_density_has_the_same_law(name):
+def test_the_log_density_has_the_same_probabilities(name):
     posterior = POSTERIORS[name]
     model, history, data = some_history(posterior)
-    target = posterior.target(model, history, ROUND)
+    target = posterior_target(posterior, model, history, ROUND)
     positions = model.program.positions(jnp.asarray(0.3))
     np.testing.assert_array_equal(model.program.index(positions[:, 0]), np.arange(MEMBERS))
     logs = jax.vmap(target.logdensity)(positions) - stats.norm.logpdf(positions[:, 0])
@@ -89,7 +90,7 @@ def test_the_prior_is_uniform_and_every_position_is_some_member():
         np.testing.assert_array_equal(model.program.index(positions[:, 0]), np.arange(MEMBERS))
 
 
-def test_the_environment_keeps_the_theorems_conditions():
+def test_the_environment_satisfies_the_theorems_assumptions():
     environment = FiniteClass(arms=ARMS, members=MEMBERS, p=0.5, scale=2.0)
     values = table(MEMBERS, ARMS, 0)
     assert values.min() >= 0
@@ -100,7 +101,7 @@ def test_the_environment_keeps_the_theorems_conditions():
     assert_frequencies(np.bincount(which, minlength=MEMBERS), np.full(MEMBERS, 1 / MEMBERS))
     instance = environment.start(jax.random.key(1))
     keys = jax.random.split(jax.random.key(2), 20_000)
-    seen, outcome = jax.vmap(environment.round, (0, None))(keys, instance)
+    seen, outcome = jax.vmap(environment.round, (0, None, None))(keys, instance, jnp.asarray(0))
     sigma, noise = np.asarray(seen.sigma), np.asarray(outcome.noise)
     assert np.all(noise[sigma == 0] == 0)
     # log-mgf <= sigma^2 l^2/8 with equality: Gaussian with variance sigma^2/4
@@ -112,16 +113,16 @@ def test_the_environment_keeps_the_theorems_conditions():
     rest_is_slow([(0.0, 8, 4, 0), (0.1, 8, 4, 0), (1.0, 3, 2, 3)], []),
 )
 def test_measured_regret_stays_below_the_bound(p, members, arms, seed):
-    """theorem:general with alpha, c and dc as recommended. An upper confidence limit, false alarm 1e-6."""
+    """Theorem of Appendix B with the recommended alpha, c and dc. An upper confidence limit, false alarm 1e-6."""
     rounds, values = 1000, table(members, arms, seed)
-    assert len(set(values.argmax(1))) > 1, (
-        "one arm that is the best whatever the truth leaves nothing to learn"
-    )
+    assert len(set(values.argmax(1))) > 1, "nothing to learn if one arm is best under all members"
     environment = FiniteClass(arms=arms, members=members, table_seed=seed, p=p)
-    made = theory.recommended_finite(members, arms, rounds)
-    agent = Thompson(Finite(members, seed), FGTSVA(c=made.c, alpha=made.alpha), Exact())
+    recommended = theory.recommended_finite(members, arms, rounds)
+    agent = Thompson(Finite(members, seed), FGTSVA(c=recommended.c, alpha=recommended.alpha), Exact())
     regret = simulate(environment, agent, rounds=rounds, runs=50).cumulative_regret[:, -1]
     upper = np.mean(regret) + z_bound(1) * standard_error(regret)
-    assert 0 < upper < float(made.regret(p * rounds, rounds)) < rounds, "a bound above T would show nothing"
+    assert 0 < upper < float(recommended.regret_bound(p * rounds, rounds)) < rounds, (
+        "a bound above T would show nothing"
+    )
     uniform = rounds * np.mean(values.max(1) - values.mean(1))
     assert 0 < np.mean(regret) < uniform / 10, "and it learns"

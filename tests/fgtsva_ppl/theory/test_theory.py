@@ -44,10 +44,10 @@ def weights(rng: np.random.Generator, count: int) -> tuple[np.ndarray, float]:
 @quick
 @given(arrays(float, st.integers(1, 40), elements=st.floats(0, 1e3)), st.floats(1e-4, 10))
 def test_lemma_sum_of_variances(sigmas: np.ndarray, alpha: float) -> None:
-    """lemma:sum_1/gamma_t."""
+    """Second lemma of Appendix D."""
     assert holds(
         float(theory.weighted_variance_sum(sigmas, alpha)),
-        2 * math.sqrt(theory.partial_variances(sigmas, alpha)[-1]),
+        2 * math.sqrt(theory.cumulative_variance(sigmas, alpha)[-1]),
     )
 
 
@@ -69,7 +69,7 @@ def test_lemma_elliptical_potential(seed: int, rounds: int, dim: int, log_lam: f
 
 
 def decoupling_gap(errors: np.ndarray, betas: np.ndarray, gamma: float, lam: float, dc: float) -> float:
-    """Right side minus left side of eq:def_gen_DC, term by term; errors[t, s] = f_t(z_s) - f*(z_s)."""
+    """Right minus left side of the inequality that defines dc, term by term; errors[t, s] = f_t(z_s) - f*(z_s)."""
     right = gamma * lam * sum(1 / betas) + (1 + 1 / (4 * gamma)) * dc
     for t in range(len(betas)):
         right += gamma / betas[t] * sum(betas[s] * errors[t, s] ** 2 for s in range(t))
@@ -81,7 +81,7 @@ def decoupling_gap(errors: np.ndarray, betas: np.ndarray, gamma: float, lam: flo
 def test_the_decoupling_inequality_for_linear_functions(
     seed: int, rounds: int, dim: int, log_gamma: float, log_lam: float
 ) -> None:
-    """prop:linear_GDC, for theta* = 0 as in the proof, and for any theta* with the diameter put right."""
+    """First proposition of Section 5, for theta* = 0 as in the proof, and for any theta* with the right diameter."""
     rng = np.random.default_rng(seed)
     features, (betas, epsilon) = ball(rng, rounds, dim), weights(rng, rounds)
     gamma, lam = math.exp(log_gamma), math.exp(log_lam)
@@ -112,8 +112,10 @@ def test_the_linear_coefficient_lies_below_the_propositions_bound(
 
 @quick
 @given(seeds, st.integers(1, 30), st.integers(2, 6), st.integers(1, 6), log_weights)
-def test_proposition_general(seed: int, rounds: int, members: int, points: int, log_lam: float) -> None:
-    """prop:general_GDC: dc <= dim, sequence by sequence, and both below the bounds for finite classes."""
+def test_the_proposition_on_general_classes(
+    seed: int, rounds: int, members: int, points: int, log_lam: float
+) -> None:
+    """Second proposition of Section 5: dc <= dim for every sequence, and both below the bounds for finite classes."""
     rng = np.random.default_rng(seed)
     values, sequence = rng.uniform(size=(members, points)), rng.integers(0, points, rounds)
     (betas, epsilon), lam = weights(rng, rounds), math.exp(log_lam)
@@ -123,8 +125,8 @@ def test_proposition_general(seed: int, rounds: int, members: int, points: int, 
     dim = theory.finite_eluder(values, sequence, betas, lam)
     assert holds(dc, own)
     assert holds(own, dim)
-    assert holds(own, theory.finite_bound(members, points, rounds, epsilon, lam))
-    assert holds(dim, theory.finite_bound(members, points, rounds, epsilon, lam, fixed_truth=False))
+    assert holds(own, theory.finite_eluder_bound(members, points, rounds, epsilon, lam))
+    assert holds(dim, theory.finite_eluder_bound(members, points, rounds, epsilon, lam, fixed_truth=False))
 
 
 def test_the_finite_coefficient_is_the_smallest_number_that_does() -> None:
@@ -167,33 +169,33 @@ def test_the_linear_eluder_dimension_agrees_with_a_fine_net_of_the_ball() -> Non
 def test_eluder_by_hand() -> None:
     # Two functions that differ by 1 at the first point and by 1/2 at the second. lam = 1, beta = 1, 2, 4:
     # min(1, 1/1) + min(1, 2 (1/4)/(1 + 1)) + min(1, 4/(1 + 1 + 1/2)) = 1 + 1/4 + 1
-    values = [[1.0, 0.5], [0.0, 0.0]]
-    assert theory.finite_eluder(values, [0, 1, 0], [1.0, 2.0, 4.0]) == pytest.approx(2.25)
+    values, sequence = np.array([[1.0, 0.5], [0.0, 0.0]]), np.array([0, 1, 0])
+    assert theory.finite_eluder(values, sequence, np.array([1.0, 2.0, 4.0])) == pytest.approx(2.25)
 
 
 @pytest.mark.parametrize(("dim", "rounds"), [(1, 200), (5, 1000)])
-def test_the_search_finds_a_large_linear_coefficient(dim: int, rounds: int) -> None:
-    found, features, betas = theory.linear_decoupling_search(dim, rounds, rounds, tries=60)
+def test_the_search_yields_a_large_linear_coefficient(dim: int, rounds: int) -> None:
+    largest, features, betas = theory.linear_decoupling_search(dim, rounds, float(rounds), num_tries=60)
     assert np.all(betas <= rounds)
-    assert found == pytest.approx(theory.linear_decoupling(features, betas), rel=1e-6)
-    bound = theory.linear_decoupling_bound(dim, rounds, rounds)
-    assert bound / 3 < found <= bound
+    assert largest == pytest.approx(theory.linear_decoupling(features, betas), rel=1e-6)
+    bound = theory.linear_decoupling_bound(dim, rounds, float(rounds))
+    assert bound / 3 < largest <= bound
 
 
-def test_the_search_finds_a_finite_eluder_dimension_that_grows_with_the_horizon() -> None:
+def test_the_search_yields_a_finite_eluder_dimension_that_grows_with_the_horizon() -> None:
     values = np.random.default_rng(0).uniform(size=(6, 6))
     sizes = []
     for rounds in (10, 100, 1000):
-        found, sequence, betas = theory.finite_eluder_search(values, rounds, rounds, schedules=6)
-        assert found == pytest.approx(theory.finite_eluder(values, sequence, betas))
-        assert found <= theory.finite_bound(6, 6, rounds, rounds, fixed_truth=False)
-        sizes.append(found)
+        largest, sequence, betas = theory.finite_eluder_search(values, rounds, float(rounds), num_schedules=6)
+        assert largest == pytest.approx(theory.finite_eluder(values, sequence, betas))
+        assert largest <= theory.finite_eluder_bound(6, 6, rounds, float(rounds), fixed_truth=False)
+        sizes.append(largest)
     assert sizes[0] < sizes[1] < sizes[2]
 
 
 def test_recommended_settings() -> None:
     # baselines.md: d = 5, T = 2000 gives dc = 136 and c of order 1
-    assert theory.linear_decoupling_bound(5, 2000, 2000) == pytest.approx(136, abs=0.5)
+    assert theory.linear_decoupling_bound(5, 2000, 2000.0) == pytest.approx(136, abs=0.5)
     linear = theory.recommended_linear(5, 2000)
     assert linear.alpha == pytest.approx(2000**-0.5)
     assert 1 < linear.c < 2
@@ -209,17 +211,17 @@ def test_recommended_settings() -> None:
 def test_the_bound_with_its_constants_follows_from_the_bound_for_any_c(
     variance: float, members: int, points: int, rounds: int
 ) -> None:
-    """The last steps of the proof of theorem:general; and no other c is better by more than the 1/4."""
-    made = theory.recommended_finite(members, points, rounds)
-    total = made.alpha**2 * rounds + variance
-    at_c = theory.bound_for_any_c(total, made.c, made.dc, made.complexity)
-    assert holds(float(at_c), float(made.regret(variance, rounds)))
+    """The last steps of the proof of the theorem of Appendix B; and no other c is better by more than the 1/4."""
+    recommended = theory.recommended_finite(members, points, rounds)
+    total = recommended.alpha**2 * rounds + variance
+    at_c = theory.regret_bound(total, recommended.c, recommended.dc, recommended.complexity)
+    assert holds(float(at_c), float(recommended.regret_bound(variance, rounds)))
     best = min(
-        theory.bound_for_any_c(total, c, made.dc, made.complexity)
-        for c in np.geomspace(0.01, 100, 99) * made.c
+        theory.regret_bound(total, c, recommended.dc, recommended.complexity)
+        for c in np.geomspace(0.01, 100, 99) * recommended.c
     )
-    assert holds(float(made.regret(variance, rounds)), 9 / 8 * float(best))
+    assert holds(float(recommended.regret_bound(variance, rounds)), 9 / 8 * float(best))
 
 
 def test_without_optimism_there_is_no_bound() -> None:
-    assert theory.bound_for_any_c(10.0, 0.0, 5.0, 2.0) == math.inf
+    assert theory.regret_bound(10.0, 0.0, 5.0, 2.0) == math.inf
