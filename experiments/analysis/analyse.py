@@ -1,7 +1,7 @@
 """What comes of a study once its cells are there: tables, verdicts, a reading, figures, the report."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,57 +14,56 @@ from experiments.analysis.hyperparameters import standing_rows, tuned_algorithms
 from experiments.analysis.scaling import lines, scaling_rows
 from experiments.analysis.summary import Row, summarise, to_csv
 from experiments.analysis.verdicts import page
-from experiments.config.cell import Cell, by_panel, labels_of
-from experiments.config.compose import Study
-from experiments.execute.cell_status import DONE, Status
+from experiments.config.cell import Cell
+from experiments.config.comparison import Comparison
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.draw import draw
-from experiments.storage.folder import Folder, write_atomically
+from experiments.report import load
+from experiments.storage.files import read_tree, write_atomically, write_tree
 from experiments.studies.claims import judge
 
 
 @dataclass
-class Outcome:
-    """What came of a study."""
+class Analysis:
+    """What `fgtsva run` prints."""
 
     folder: Path
     rows: list[Row]
     standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
-    failed: list[str] = field(default_factory=list)  # a line for each cell that did
-    judged: bool = False  # whether there are verdicts
+    failures: list[str] = field(default_factory=list)  # a line for each cell that is not done
+    has_verdicts: bool = False
 
 
-def write(
-    study: Study,
-    folder: Folder,
-    data: Mapping[str, xr.DataTree],
-    status: Mapping[str, Status],
-    warn: Callable[[str], None],
-) -> Outcome:
-    """Writes everything that follows from the cells."""
-    rows = summarise(study.cells, data, status)
-    about = (study.name, study.cells, data, study.comparison)
+def analyse(folder: Path, warn: Callable[[str], None]) -> Analysis:
+    """Writes tables, verdicts, figures and the report of an output folder, from its stored results alone."""
+    stored = load.read(folder, summarised=False)
+    data, cells, comparison = stored.data(), stored.cells, stored.comparison
+    rows = summarise(cells, data, stored.status)
+    about = (str(stored.config["study"]), cells, data, comparison)
     verdicts = _if_possible(lambda: [verdict.plain() for verdict in judge(*about)], warn)
     reading = _if_possible(lambda: read(*about), warn)
-    folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
-    write_atomically(folder.path / "summary.csv", to_csv(rows))
-    others = tables(study, data)
+    tree = read_tree(folder / "results.nc")
+    tree.attrs |= {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)}
+    write_tree(folder / "results.nc", tree)
+    write_atomically(folder / "summary.csv", to_csv(rows))
+    others = tables(cells, data, comparison)
     for name, more in others.items():
-        write_atomically(folder.path / f"{name}.csv", to_csv(more))
+        write_atomically(folder / f"{name}.csv", to_csv(more))
     if verdicts:
-        text = page(study.title, verdicts, study.comparison.choices)
-        write_atomically(folder.path / "verdicts.md", text.encode())
-    drawn = draw(folder.path / "figures", study.cells, data, study.comparison)
+        text = page(str(stored.config["title"]), verdicts, comparison.choices)
+        write_atomically(folder / "verdicts.md", text.encode())
+    drawn = draw(folder / "figures", cells, data, comparison)
     for line in drawn.undrawn:
         warn(f"A figure could not be drawn: {line}")
-    report.build(folder.path, drawn)
-    labels = labels_of(study.cells)
-    failed = [
-        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])} ({_said(cell)})"
-        for panel, cells in by_panel(study.cells).items()
-        for cell in cells
-        if status[cell.id] != DONE
+    report.build(folder, drawn)
+    labels = labels_of(cells)
+    failures = [
+        f"{labels[cell.id]} on {panel}: {': '.join(stored.status[cell.id])} ({_said(cell)})"
+        for panel, members in by_panel(cells).items()
+        for cell in members
+        if stored.status[cell.id][0] != "done"
     ]
-    return Outcome(folder.path, rows, others.get("standings", []), failed, bool(verdicts))
+    return Analysis(folder, rows, others.get("standings", []), failures, bool(verdicts))
 
 
 def _said(cell: Cell) -> str:
@@ -82,10 +81,12 @@ def _if_possible[T](say: Callable[[], list[T]], warn: Callable[[str], None]) -> 
         return []
 
 
-def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
+def tables(
+    cells: Sequence[Cell], data: Mapping[str, xr.DataTree], comparison: Comparison
+) -> dict[str, list[Row]]:
     """The tables beside the summary, by name; those without rows are left out."""
-    found, labels = pairs(study.cells, data), labels_of(study.cells)
-    compared = tuned_algorithms(study.cells, data, study.comparison)
+    found, labels = pairs(cells, data), labels_of(cells)
+    compared = tuned_algorithms(cells, data, comparison)
     made = {
         "by_round": by_round(found, labels),
         "association": association_rows(found, labels),

@@ -8,8 +8,9 @@ import xarray as xr
 
 from experiments.analysis.statistics import Interval, mean_interval, paired_difference, paired_ratio, spearman
 from experiments.analysis.summary import Row, final_regret
-from experiments.config.cell import GROUPS, REFERENCE, Cell, varied
-from experiments.storage.folder import values
+from experiments.config.cell import GROUPS, REFERENCE, Cell
+from experiments.config.labels import varied
+from experiments.storage.codecs import values
 from fgtsva_ppl.diagnostics import METRICS
 from samplers import sampler_info
 
@@ -204,7 +205,9 @@ def cheapest(found: Sequence[Pair], within_share: float = 0.1) -> dict[tuple[str
     costs = {}
     for key, members in groups.items():
         ratios = [paired_ratio(final_regret(pair.data), final_regret(pair.reference)) for pair in members]
-        gradients = [float(values(pair.data, "num_gradients").mean()) / pair.cell.every for pair in members]
+        gradients = [
+            float(values(pair.data, "num_gradients").mean()) / pair.cell.record_every for pair in members
+        ]
         seconds = [float(pair.data.attrs["seconds"]) for pair in members]
         sampler = type(getattr(members[0].cell.agent, "sampler", None))
         costs[key] = Cost(

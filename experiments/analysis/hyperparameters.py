@@ -14,9 +14,10 @@ import xarray as xr
 
 from experiments.analysis.statistics import Interval, bootstrap, standard_error
 from experiments.analysis.summary import Row, final_regret
-from experiments.config.cell import Cell, by_panel
+from experiments.config.cell import Cell
 from experiments.config.comparison import Comparison
-from experiments.storage.folder import values
+from experiments.config.labels import by_panel
+from experiments.storage.codecs import values
 
 LEVELS = ("textbook", "tuned")
 
@@ -66,7 +67,7 @@ def _short(value: object) -> str:
 
 def tuned_algorithms(cells: Sequence[Cell], data: Data, comparison: Comparison) -> list[TunedAlgorithm]:
     """Every algorithm of a study in every place, with the settings that were chosen for it. `cells` are all of them."""
-    done = [cell for cell in cells if cell.id in data and cell.id in comparison.entries]
+    done = [cell for cell in cells if cell.id in data and cell.id in comparison.algorithm_runs]
     if comparison.sweep is not None:
         done = [cell for cell in done if comparison.sweep in cell.flat]  # an agent may have no such setting
     if not done:
@@ -94,11 +95,13 @@ def tuned_algorithms(cells: Sequence[Cell], data: Data, comparison: Comparison) 
             key: Setting(cell, float(tried[key].mean()) if key in tried else float("nan"))
             for key, cell in own.items()
         }
-        textbook = next((one for one in settings.values() if comparison.entries[one.cell.id].textbook), None)
+        textbook = next(
+            (one for one in settings.values() if comparison.algorithm_runs[one.cell.id].textbook), None
+        )
         best = choose({key: regret for key, regret in tried.items() if key in own})
         tuned = None if best is None else settings[best]
         if own:
-            entry = comparison.entries[members[0].id]
+            entry = comparison.algorithm_runs[members[0].id]
             edge = tuple(key for key in entry.hyperparameters if _at_edge(key, own.values(), tuned))
             panel = panels[members[0].id]
             made.append(
@@ -123,7 +126,7 @@ def choose[T](regret: Mapping[T, np.ndarray]) -> T | None:
 
 
 def _where(cell: Cell, comparison: Comparison) -> str:
-    entry = comparison.entries[cell.id]
+    entry = comparison.algorithm_runs[cell.id]
     kept = {
         key: value for key, value in cell.flat.items() if key not in (*entry.hyperparameters, "seed", "runs")
     }
@@ -131,7 +134,7 @@ def _where(cell: Cell, comparison: Comparison) -> str:
 
 
 def _hyperparameters(cell: Cell, comparison: Comparison) -> str:
-    return json.dumps([cell.flat[key] for key in comparison.entries[cell.id].hyperparameters])
+    return json.dumps([cell.flat[key] for key in comparison.algorithm_runs[cell.id].hyperparameters])
 
 
 def halves(data: xr.DataTree) -> np.ndarray:

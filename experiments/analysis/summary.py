@@ -9,9 +9,10 @@ import numpy as np
 import xarray as xr
 
 from experiments.analysis.statistics import paired_difference, standard_error
-from experiments.config.cell import REFERENCE, Cell, varied
-from experiments.execute.cell_status import DONE, Status
-from experiments.storage.folder import values
+from experiments.config.cell import REFERENCE, Cell
+from experiments.config.labels import varied
+from experiments.execute.cell_status import DONE
+from experiments.storage.codecs import values
 
 NAMES = ("environment", "agent", "posterior", "sampler")
 LOCKED = 3.0  # a run whose regret is this many times the oracle's mean counts as locked in
@@ -32,7 +33,7 @@ type Row = dict[str, Any]
 
 
 def summarise(
-    cells: Sequence[Cell], data: Mapping[str, xr.DataTree], status: Mapping[str, Status]
+    cells: Sequence[Cell], data: Mapping[str, xr.DataTree], status: Mapping[str, tuple[str, str]]
 ) -> list[Row]:
     """The rows of a study, in the order of its cells."""
     extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed")]
@@ -49,7 +50,7 @@ def _row(
     data: xr.DataTree | None,
     references: Mapping[str, xr.DataTree],
     extra: Sequence[str],
-    status: Mapping[str, Status],
+    status: Mapping[str, tuple[str, str]],
 ) -> Row:
     row: Row = {name: cell.flat.get(name, "") for name in NAMES}
     row |= {"runs": cell.runs, "rounds": cell.rounds, "seed": cell.seed}
@@ -74,7 +75,7 @@ def _row(
         "acceptance_rate": _mean(values(data, "acceptance_rate")),
         "divergences": int(values(data, "num_divergent").sum()),
         "num_resets": int(values(data, "num_resets").sum()),
-        "gradients_per_round": float(values(data, "num_gradients").mean()) / cell.every,
+        "gradients_per_round": float(values(data, "num_gradients").mean()) / cell.record_every,
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from experiments.analysis.bounds import bound
 from experiments.analysis.hyperparameters import LEVELS, Data, TunedAlgorithm
-from experiments.config.cell import Cell, by_panel, labels_of
+from experiments.config.cell import Cell
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import (
     MARKERS,
     distinct,
@@ -22,7 +23,7 @@ from experiments.figures.style import (
     plain_numbers,
     variants,
 )
-from experiments.storage.folder import values
+from experiments.storage.codecs import values
 
 POINTS = 400  # of a curve: enough for any screen
 
@@ -124,7 +125,7 @@ def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:
         _bounds(ax, shown)
     ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
     starts = [
-        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.every // 100]
+        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.record_every // 100]
         for cell, *_ in shown
     ]
     ax.set_ylim(bottom=max(min(starts) / 2, 1e-3))

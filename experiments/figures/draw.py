@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from experiments.analysis.diagnostics_vs_regret import pairs
 from experiments.analysis.hyperparameters import Data, tuned_algorithms
 from experiments.analysis.scaling import lines
-from experiments.config.cell import Cell, by_panel
+from experiments.config.cell import Cell
 from experiments.config.comparison import Comparison
+from experiments.config.labels import by_panel
 from experiments.figures import comparison_plots, curves, gap_plots, sweeps
 from experiments.figures.style import style
-from experiments.storage.folder import write_atomically
+from experiments.storage.files import write_atomically
 
 MANY, MOST = (
     12,

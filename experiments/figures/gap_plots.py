@@ -13,10 +13,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from experiments.analysis.diagnostics_vs_regret import Pair, median_of
 from experiments.analysis.statistics import Interval
-from experiments.config.cell import by_panel, labels_of
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
 from experiments.figures.sweeps import floor_of
-from experiments.storage.folder import values
+from experiments.storage.codecs import values
 from fgtsva_ppl.diagnostics import METRICS
 
 LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger

@@ -13,9 +13,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from experiments.analysis.diagnostics_vs_regret import condition, median_of
 from experiments.analysis.statistics import mean_interval
 from experiments.analysis.summary import final_regret
-from experiments.config.cell import Cell, by_panel, varied
+from experiments.config.cell import Cell
+from experiments.config.labels import by_panel, varied
 from experiments.figures.style import MARKERS, legend_below, look, plain_numbers, variants
-from experiments.storage.folder import values
+from experiments.storage.codecs import values
 from fgtsva_ppl.diagnostics import METRICS
 
 CROWDED = 20  # characters of all numbers below an axis: more are slanted

@@ -35,7 +35,7 @@ class StoredCell(Cell):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The stored settings."""
-        every = {"every": self.every} if self.every > 1 else {}
+        every = {"record_every": self.record_every} if self.record_every > 1 else {}
         return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed, **every}
 
     @cached_property
@@ -71,6 +71,7 @@ class Stored:
     cells: tuple[StoredCell, ...]
     rows: list[Row]  # of summary.csv, one for each cell
     probes: Mapping[str, Probes]  # by cell, where there are any
+    status: Mapping[str, tuple[str, str]]  # status and reason by cell
 
     @cached_property
     def reading(self) -> list[str]:
@@ -99,21 +100,23 @@ class Stored:
         """The runs themselves, which only figures need."""
         with _opened(self.path / "results.nc") as file:
             groups = file.get("cells", {})
-            return {cell.id: _tree(groups[cell.id]) for cell in self.cells if cell.id in groups}
+            return {
+                cell.id: _tree(groups[cell.id]) for cell in self.cells if "regret" in groups.get(cell.id, ())
+            }
 
 
-def read(path: Path) -> Stored:
-    """Reads an output folder. Raises InputError where it is not one, or not whole."""
+def read(path: Path, *, summarised: bool = True) -> Stored:
+    """Reads an output folder, with its summary unless it is yet to be written. Raises InputError where it is not one, or not whole."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the output folder of a run")
     text = _text(path / "config.yaml")
     config = _config(path, text)
     cells, comparison = _cells(path, config), _layout(path, config)
-    rows = _rows(path / "summary.csv")
-    if len(rows) != len(cells):
+    rows = _rows(path / "summary.csv") if summarised else []
+    if summarised and len(rows) != len(cells):
         raise InputError(f"{path / 'summary.csv'} has {len(rows)} rows for {len(cells)} cells; run again")
-    attributes, probes = _results(path / "results.nc")
-    return Stored(path, config, text, attributes, comparison, cells, rows, probes)
+    attributes, probes, status = _results(path / "results.nc")
+    return Stored(path, config, text, attributes, comparison, cells, rows, probes, status)
 
 
 def _text(path: Path) -> str:
@@ -157,7 +160,9 @@ def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
     if not {"environment", "agent"} <= {group for group, part in parts.items() if "name" in part}:
         raise ValueError("not a cell")
     precision = str(settings.get("precision", ""))
-    return StoredCell(parts, **numbers, precision=precision, key=key, every=int(settings.get("every", 1)))
+    return StoredCell(
+        parts, **numbers, precision=precision, key=key, record_every=int(settings.get("record_every", 1))
+    )
 
 
 def _rows(path: Path) -> list[Row]:
@@ -177,11 +182,16 @@ def _value(text: str) -> str | int | float:
     return text
 
 
-def _results(path: Path) -> tuple[dict[str, Any], dict[str, Probes]]:
+def _results(path: Path) -> tuple[dict[str, Any], dict[str, Probes], dict[str, tuple[str, str]]]:
     with _opened(path) as file:
         check_links(file)
         attributes = {str(key): value for key, value in file.attrs.items()}
-        return attributes, {key: _probes(group) for key, group in file.get("cells", {}).items()}
+        groups = file.get("cells", {})
+        status = {
+            key: (str(group.attrs.get("status", "done")), str(group.attrs.get("reason", "")))
+            for key, group in groups.items()
+        }
+        return attributes, {key: _probes(group) for key, group in groups.items()}, status
 
 
 def _probes(group: h5py.Group) -> Probes:

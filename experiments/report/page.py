@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.analysis.summary import Row
 from experiments.analysis.text import counted
-from experiments.config.cell import by_panel, labels_of
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.draw import Drawn, draw
 from experiments.figures.style import COLOURS, look
 from experiments.report import association_tables, svg, tables
@@ -18,7 +18,8 @@ from experiments.report.load import Stored, read
 from experiments.report.markup import Markup, data_block, join, tag
 from experiments.report.reading import answer
 from experiments.report.round_view import rounds
-from experiments.storage.folder import MARK, sweep, write_atomically
+from experiments.storage.files import remove_partial_files, write_atomically
+from experiments.storage.folder import MARK
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.errors import InputError
 
@@ -58,7 +59,7 @@ def build(folder: Path, drawn: Drawn | None = None) -> Path:
     """
     stored = read(folder)
     for place in (folder, folder / "figures"):
-        sweep(place)
+        remove_partial_files(place)
     drawn = drawn or draw(folder / "figures", stored.cells, stored.data(), stored.comparison)
     path = folder / "report.html"
     write_atomically(path, page(stored, drawn).encode())

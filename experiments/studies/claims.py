@@ -12,8 +12,9 @@ from experiments.analysis.scene import NAMED, OURS, Scene
 from experiments.analysis.statistics import Interval, mean_interval, paired_ratio
 from experiments.analysis.summary import final_regret
 from experiments.analysis.verdicts import Evidence, Verdict, measured
-from experiments.config.cell import Cell, by_panel, labels_of
+from experiments.config.cell import Cell
 from experiments.config.comparison import Comparison
+from experiments.config.labels import by_panel, labels_of
 from experiments.studies.figure_claims import figure1, figure2
 
 SLACK = 0.25  # what the logarithms that the O-tilde hides may add to an exponent

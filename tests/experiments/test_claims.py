@@ -17,7 +17,8 @@ from experiments.analysis.scene import NAMED, OURS
 from experiments.analysis.statistics import Interval, paired_ratio
 from experiments.analysis.verdicts import NOT_REPRODUCED, REPRODUCED, Evidence, Verdict, page
 from experiments.cli import commands
-from experiments.config.compose import read_study, resolve
+from experiments.config.compose import resolve
+from experiments.config.study_files import read_study
 from experiments.execute import runner
 from experiments.figures.curves import regret_curves
 from experiments.report import write
@@ -55,7 +56,9 @@ def test_the_page_names_claim_number_interval_and_verdict():
 def oful(*words):
     """OFUL's cells in sparse noise, and the study's comparison."""
     made = study("figure1", "environment=sparse", *words)
-    return [cell for cell in made.cells if made.comparison.entries[cell.id].name == "OFUL"], made.comparison
+    return [
+        cell for cell in made.cells if made.comparison.algorithm_runs[cell.id].name == "OFUL"
+    ], made.comparison
 
 
 def place_of(cells, comparison, regret):
@@ -129,7 +132,7 @@ def figure1(ours, theirs):
     made = study("figure1", "environment=sparse")
     data = {}
     for cell in made.cells:
-        entry = made.comparison.entries[cell.id]
+        entry = made.comparison.algorithm_runs[cell.id]
         levels = ours if entry.name in OURS else theirs
         data[cell.id] = tree(cell, levels[0] if entry.textbook else levels[1])
     return {v.claim: v for v in claims.judge("figure1", made.cells, data, made.comparison)}
@@ -241,8 +244,8 @@ def table1(law, rate=lambda name: 0.3):
     data = {
         cell.id: tree(
             cell,
-            law(cell, made.comparison.entries[cell.id].name),
-            rate(made.comparison.entries[cell.id].name),
+            law(cell, made.comparison.algorithm_runs[cell.id].name),
+            rate(made.comparison.algorithm_runs[cell.id].name),
         )
         for cell in made.cells
     }
@@ -413,7 +416,7 @@ def test_every_claim_is_shown_at_both_levels_and_tuned_elsewhere():
         seeds = list(dict.fromkeys(cell.seed for cell in made.cells))
         assert len(seeds) == 2
         for seed in seeds:
-            entries = [made.comparison.entries[cell.id] for cell in made.cells if cell.seed == seed]
+            entries = [made.comparison.algorithm_runs[cell.id] for cell in made.cells if cell.seed == seed]
             tuned = {entry.name for entry in entries if not entry.textbook}
             assert tuned >= {entry.name for entry in entries}
 

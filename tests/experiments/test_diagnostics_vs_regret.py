@@ -25,7 +25,8 @@ from experiments.analysis.diagnostics_vs_regret import (
 from experiments.analysis.statistics import Interval, mean_interval, paired_difference, spearman
 from experiments.analysis.summary import LOCKED, summarise
 from experiments.cli import terminal
-from experiments.config.compose import resolve, study_names
+from experiments.config.compose import resolve
+from experiments.config.study_files import study_names
 from fgtsva_ppl.diagnostics import METRICS
 
 

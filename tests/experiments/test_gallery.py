@@ -4,7 +4,7 @@ from pathlib import Path
 
 from helpers.stored_study import store
 
-from experiments.config.compose import study_names
+from experiments.config.study_files import study_names
 from experiments.report import gallery
 from experiments.report.gallery import BEGIN, END, SHOWN, entry, evidence, folded, place, shown, standings
 from experiments.report.load import read

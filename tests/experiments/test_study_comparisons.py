@@ -9,7 +9,7 @@ import xarray as xr
 from experiments.analysis.comparisons import general, variance
 from experiments.analysis.findings import READINGS
 from experiments.config.compose import resolve
-from experiments.storage.folder import rounds_tree
+from experiments.storage.codecs import rounds_to_tree
 from fgtsva_ppl import simulate
 
 RUNS = 20
@@ -77,7 +77,9 @@ def test_thompson_sampling_beats_those_who_do_not_sample():
     """The study itself, in full: on digits and on the wheel, with the model that epsilon-greedy has too."""
     cells = resolve(["study=general"]).cells
     data = {
-        cell.id: rounds_tree(cell, simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs))
+        cell.id: rounds_to_tree(
+            cell, simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs)
+        )
         for cell in cells
     }
     sentences = general(cells, data)

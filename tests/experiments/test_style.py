@@ -34,7 +34,7 @@ def is_the_oracle(shown) -> bool:
 
 
 def names_of(name):
-    return list(dict.fromkeys(entry.name for entry in study(name).comparison.entries.values()))
+    return list(dict.fromkeys(entry.name for entry in study(name).comparison.algorithm_runs.values()))
 
 
 def owners(*labels):

@@ -7,7 +7,7 @@ from helpers.made_up_comparison import study
 from rich.console import Console
 
 from experiments.cli import listing, terminal
-from experiments.config.cell import varied
+from experiments.config.labels import varied
 from samplers import SAMPLERS, sampler_info
 
 

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from typer import rich_utils
 
 from experiments.cli import commands, completion
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute import runner
 from samplers.errors import InputError
 
@@ -314,12 +314,12 @@ def test_a_file_system_that_is_read_only_is_one_line(fgtsva, monkeypatch):
 
 
 def test_a_path_is_taken_as_it_stands():
-    assert resolve(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
-    assert resolve(["output='quoted'", "sampler=exact"]).output == "quoted"
+    assert compose(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
+    assert compose(["output='quoted'", "sampler=exact"]).output == "quoted"
 
 
 def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
-    study = resolve(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
+    study = compose(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
     found = [(c.flat["sampler"], c.flat.get("sampler.steps"), c.flat["posterior.c"]) for c in study.cells]
     assert sorted(found, key=str) == sorted(
         [
@@ -331,24 +331,24 @@ def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
 
 
 def test_another_precision_is_another_cell():
-    ours, theirs = (resolve([*SMALL, f"precision={p}"]).cells for p in ("float64", "float32"))
+    ours, theirs = (compose([*SMALL, f"precision={p}"]).cells for p in ("float64", "float32"))
     assert not {cell.id for cell in ours} & {cell.id for cell in theirs}
 
 
 def test_rounds_to_look_into_lie_before_the_end():
     with pytest.raises(InputError, match=r"^diagnostics\.rounds=2000 is past the last round, 1000$"):
-        resolve(["rounds=1000", "diagnostics.rounds=10,2000"])
+        compose(["rounds=1000", "diagnostics.rounds=10,2000"])
 
 
 def test_a_setting_that_no_chosen_member_has_is_an_error():
     with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
-        resolve(["sampler=exact,mala", "sampler.leapfrogs=3"])
+        compose(["sampler=exact,mala", "sampler.leapfrogs=3"])
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():
     from fgtsva_ppl.simulation.loop import _play
 
-    study = resolve(
+    study = compose(
         [*SMALL, "sampler=mala", "posterior.c=0.001,0.01", "posterior.alpha=0.1,0.2", "environment.p=0.1,0.3"]
     )
     assert len(study.cells) == 8

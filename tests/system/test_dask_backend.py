@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 from helpers.stored_bits import results
 
 from experiments.cli import commands
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute import runner
 from experiments.execute.dask_backend import cluster, distribute, joined
 from experiments.storage import folder as store
@@ -68,12 +68,12 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
 )
 def test_a_launcher_that_cannot_be_is_one_line(words, said):
     with pytest.raises(InputError) as error:
-        resolve([*SMALL, *words])
+        compose([*SMALL, *words])
     assert str(error.value) == said
 
 
 def test_more_devices_than_there_are_is_one_line(tmp_path):
-    study = resolve([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
+    study = compose([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
     with pytest.raises(InputError, match=r"^devices=3: this process has 2$"):
         runner.prepare(study)
     assert not (tmp_path / "x").exists()
@@ -82,7 +82,7 @@ def test_more_devices_than_there_are_is_one_line(tmp_path):
 @pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
     monkeypatch.setattr("experiments.execute.dask_backend.PATIENCE", 0.2)
-    launcher = resolve([*SMALL, "launcher=dask", "launcher.address=tcp://127.0.0.1:9"]).launcher
+    launcher = compose([*SMALL, "launcher=dask", "launcher.address=tcp://127.0.0.1:9"]).launcher
     with (
         pytest.raises(InputError, match=r"^launcher.address=tcp://127.0.0.1:9 does not answer"),
         cluster(launcher),
@@ -93,9 +93,9 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
 @pytest.mark.slow
 def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
     """The process that sends them out is interrupted after the first one."""
-    alone = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
+    alone = compose([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
     runner.run(alone, runner.prepare(alone))
-    study = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'cut'}", *DASK])
+    study = compose([*SMALL, "sampler=mala", f"output={tmp_path / 'cut'}", *DASK])
     (cell,), folder, sent, real = study.cells, runner.prepare(study), [], store.Folder.write
 
     def interrupted(self, cell, tree, kind=""):
@@ -158,7 +158,7 @@ def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypa
         commands.main()
     assert stop.value.code == 0
 
-    study = resolve([*words, *DASK])
+    study = compose([*words, *DASK])
     folder, killed, warned = runner.prepare(study), [], []
     with cluster(study.launcher) as client:
 
@@ -175,7 +175,7 @@ def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypa
         assert killed
         assert killed[0] not in client.run(os.getpid).values()
 
-        broken = resolve(
+        broken = compose(
             [*SMALL, "diagnostics.runs=2", "environment=sparse,table", "environment.path=here.csv",
              "environment.label=kind", "reward=linear", "posterior=ts", "sampler=mala", "output=broken", *DASK]
         )  # fmt: skip

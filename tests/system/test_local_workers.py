@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from experiments.cli.estimate import Estimate
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute import local_workers, runner
+from experiments.execute.estimate import Estimate
 from experiments.execute.local_workers import COMMAND, processes_for
 from samplers.errors import InputError
 
@@ -21,20 +21,20 @@ WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", 
 
 def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
     monkeypatch.setenv("FGTSVA_PROCESSES", "8")
-    study = resolve(["sampler=exact,mala", "environment=sparse"])
+    study = compose(["sampler=exact,mala", "environment=sparse"])
     long, short = (Estimate(2, 0, 2, 1000, seconds) for seconds in (600.0, 5.0))
     assert processes_for(study, long, cores=2) == 2
     assert processes_for(study, long, cores=8) == 2  # no more than cells
     assert processes_for(study, long, cores=1) == 1
     assert processes_for(study, short, cores=2) == 1
-    assert processes_for(resolve(["devices=1", "sampler=exact"]), long, cores=2) == 1
+    assert processes_for(compose(["devices=1", "sampler=exact"]), long, cores=2) == 1
     assert (
-        processes_for(resolve(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
+        processes_for(compose(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
     )
 
 
 def test_what_was_said_about_processes_makes_sense(monkeypatch):
-    study, long = resolve(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
+    study, long = compose(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
     for said in ("two", "0", "-1"):
         monkeypatch.setenv("FGTSVA_PROCESSES", said)
         with pytest.raises(InputError, match="FGTSVA_PROCESSES"):
@@ -53,7 +53,7 @@ def test_a_companion_is_called_as_its_caller_was(monkeypatch):
 
 def test_who_assists_computes_what_nobody_has(tmp_path):
     words = (*WORDS, "sampler=psgld", "diagnostics.runs=0", f"output={tmp_path / 'here'}", "devices=1")
-    study = resolve(words)
+    study = compose(words)
     folder = runner.prepare(study)
     runner.assist(study, folder)
     assert all(folder.holds(cell) for cell in study.cells)

@@ -104,7 +104,7 @@ def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, word):
 
 
 def test_a_study_is_chosen_among_those_there_are():
-    from experiments.config.compose import read_study
+    from experiments.config.study_files import read_study
 
     for name in ("../config", "default.yaml", "", ".", "default\0"):
         with pytest.raises(InputError, match="unknown study"):

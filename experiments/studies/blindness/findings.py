@@ -10,7 +10,7 @@ from experiments.analysis.diagnostics_vs_regret import median_of, pairs, wrong_a
 from experiments.analysis.statistics import Interval
 from experiments.analysis.text import counted
 from experiments.config.cell import Cell
-from experiments.storage.folder import values
+from experiments.storage.codecs import values
 from fgtsva_ppl.diagnostics import Sizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
