@@ -1,7 +1,37 @@
 """Errors about the user's input. Nothing here imports JAX, so a command can report a mistake at once."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+# Old names of settings and their new ones, for suggestions; the first that is valid is suggested.
+RENAMED_SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "steps": ("num_steps", "num_iterations"),
+    "step": ("step_size", "learning_rate"),
+    "leapfrogs": ("num_integration_steps",),
+    "integration_steps": ("num_integration_steps",),
+    "doublings": ("max_num_doublings",),
+    "whiten": ("preconditioner",),
+    "rule": ("step_size_rule",),
+    "adapt": ("adaptation",),
+    "target_acceptance": ("adaptation.target_acceptance_rate",),
+    "warmup": ("adaptation.num_steps",),
+    "warmup_every": ("adaptation.every",),
+    "minibatch": ("batch_size",),
+    "decay": ("step_size_decay",),
+    "length": ("L",),
+    "refresh": ("alpha",),
+    "drift": ("delta",),
+    "particles": ("num_particles",),
+    "moves": ("num_mcmc_steps",),
+    "move": ("kernel",),
+    "resample": ("resampling_threshold",),
+    "samples": ("num_samples",),
+    "draws": ("num_samples",),
+    "iterations": ("num_iterations", "maxiter"),
+    "memory": ("maxcor",),
+    "warm": ("warm_start",),
+    "every": ("record_every",),
+}
 
 
 class InputError(ValueError):
@@ -9,7 +39,10 @@ class InputError(ValueError):
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
-    """Returns ` (did you mean 'x'?)` if one of the choices is close to the name, else an empty string."""
-    close = difflib.get_close_matches(name, list(choices))
+    """Returns ` (did you mean 'x'?)` if a choice is the new name of `name` or close to it, else an empty string."""
+    choices = list(choices)
+    renamed = [new for new in RENAMED_SETTINGS.get(name, ()) if new in choices]
+    close = difflib.get_close_matches(name, choices)
     transposed = [choice for choice in close if sorted(choice) == sorted(name)]
-    return f" (did you mean {(transposed or close)[0]!r}?)" if close else ""
+    suggestions = renamed or transposed or close
+    return f" (did you mean {suggestions[0]!r}?)" if suggestions else ""

@@ -1,12 +1,13 @@
 """Settings classes by name, as configs and `fgtsva list` use them; other packages add theirs by an entry point."""
 
-from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from samplers.errors import InputError, did_you_mean
-from samplers.settings import defaults
+from samplers.settings import arguments, component_fields, defaults, documentation
 
 if TYPE_CHECKING:
     from samplers.base import Sampler
@@ -60,23 +61,57 @@ class Registry[T]:
             cls = self._classes[name] = self._as_class(loaded) if self._as_class else loaded
         return cls
 
-    def defaults(self, name: str) -> dict[str, Any]:
-        """What can be set on a member, with the values it has when nothing is said."""
-        return defaults(self[name])
+    def name_of(self, member: T) -> str:
+        """Returns the name under which an object's class is registered."""
+        for name, cls in self:
+            if type(member) is cls:
+                return name
+        raise InputError(f"{type(member).__name__} is not a registered {self.kind}")
+
+    def defaults(self, name: str, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Returns a member's default settings under dotted keys.
+
+        Args:
+            name: The member.
+            values: Settings that may name components; the defaults are then those of the components they name.
+        """
+        return defaults(self[name], values)
+
+    def all_keys(self, name: str) -> list[str]:
+        """Returns every key that a member has with some choice of its components."""
+        return list(documentation(self[name]))
 
     def build(self, name: str, values: Mapping[str, Any] | None = None) -> T:
-        """The member with the given settings; an unknown key is an InputError that suggests the did_you_mean."""
-        cls, known = self[name], self.defaults(name)
-        for key in values or {}:
+        """Returns a member with the given settings.
+
+        Args:
+            name: The member.
+            values: Settings under dotted keys; a component is given by its name, or as an object.
+
+        Raises:
+            InputError: If a key or a value is not valid; the message says what is.
+        """
+        values = values or {}
+        cls, names = self[name], _component_names(self[name], values)
+        known = self.defaults(name, {**values, **names})
+        for key in values:
             if key not in known:
-                valid = ", ".join(known) or "none"
-                raise InputError(
-                    f"{self.kind} {name!r} has no setting {key!r}{did_you_mean(key, known)}; valid: {valid}"
-                )
+                raise InputError(self._unknown_key(name, key, names, known))
         try:
-            return cls(**(values or {}))
+            return cls(**arguments(cls, values))
         except InputError as error:
             raise InputError(f"{self.kind} {name!r}: {error}") from None
+
+    def _unknown_key(self, name: str, key: str, chosen: Mapping[str, str], known: Iterable[str]) -> str:
+        field, _, inner = key.partition(".")
+        if key in self.all_keys(name):
+            owners = [m for m, cls in component_fields(self[name])[field] if inner in documentation(cls)]
+            return (
+                f"{self.kind} {name!r}: {key} is a setting of {field}={' or '.join(owners)}, "
+                f"not of {field}={chosen[field]}"
+            )
+        hint = did_you_mean(key, self.all_keys(name))
+        return f"{self.kind} {name!r} has no setting {key!r}{hint}; valid: {', '.join(known) or 'none'}"
 
     def _load_entry_points(self) -> None:
         if not self._entry_points_loaded:
@@ -88,6 +123,16 @@ class Registry[T]:
                     raise InputError(
                         f"{self.kind} {point.name!r} of entry point {point.value!r} cannot be loaded: {error}"
                     ) from None
+
+
+def _component_names(cls: type, values: Mapping[str, Any]) -> dict[str, str]:
+    """The names of a class's components: those that `values` gives by name or as objects, else the defaults."""
+    usual = defaults(cls)
+    names = {}
+    for field, registry in component_fields(cls).items():
+        value = values.get(field, usual[field])
+        names[field] = registry.name_of(value) if dataclasses.is_dataclass(value) else str(value)
+    return names
 
 
 SAMPLERS: Registry["Sampler"] = Registry("sampler", "fgtsva.samplers")

@@ -1,19 +1,22 @@
-"""Settings: frozen dataclasses that JAX sees through. Floats and counts are traced; everything else is structure.
+"""Settings: frozen dataclasses that are pytrees. Floats and loop lengths are traced; everything else is static.
 
-Two settings objects that differ only in what is traced share one compiled program: a sweep over a step size or over a
+Two settings objects that differ only in traced values share one compiled program: a sweep over a step size or over a
 number of steps compiles once.
 """
 
 import dataclasses
+import inspect
 import math
 import types
-from collections.abc import Hashable, Iterable, Mapping
-from numbers import Integral, Real
-from typing import Any, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 import jax
 
-from samplers.errors import InputError, did_you_mean
+from samplers._field_values import Field, member, validated
+
+if TYPE_CHECKING:
+    from samplers.registry import Registry
 
 
 def traced_float(
@@ -24,40 +27,40 @@ def traced_float(
     le: float = math.inf,
     doc: str,
 ) -> Any:
-    """A traced field: `gt` < value, `ge` <= value <= `le`. A default of None means "derived" (see doc)."""
+    """A traced number with `gt` < value, `ge` <= value <= `le`; a default of None stands for a derived value."""
     return dataclasses.field(default=default, metadata={"gt": gt, "ge": ge, "le": le, "doc": doc})
 
 
 def traced_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> Any:
-    """A traced whole number: how often a loop runs, not how large an array is."""
+    """A traced whole number: the length of a loop, not the size of an array."""
     return dataclasses.field(default=default, metadata={"counted": True, "ge": ge, "le": le, "doc": doc})
 
 
 def static_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> Any:
-    """A structural whole number."""
+    """A static whole number."""
     return dataclasses.field(default=default, metadata={"ge": ge, "le": le, "doc": doc})
 
 
 def choice(
     *, default: str, options: Iterable[str], aliases: Mapping[Any, str] | None = None, doc: str
 ) -> Any:
-    """A structural name out of `options`; an alias stands for one of them."""
+    """A static string out of `options`; an alias stands for one of them."""
     meta = {"options": tuple(options), "aliases": aliases or {}, "doc": doc}
     return dataclasses.field(default=default, metadata=meta)
 
 
 def flag(*, default: bool, doc: str) -> Any:
-    """A structural yes or no."""
+    """A static boolean."""
     return dataclasses.field(default=default, metadata={"doc": doc})
 
 
 def string(*, default: str, doc: str) -> Any:
-    """A structural word: a path, a column, a name that others gave."""
+    """A static string: a path, a column, a name."""
     return dataclasses.field(default=default, metadata={"doc": doc})
 
 
 def nested(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
-    """A nested settings object, seen through by JAX."""
+    """A nested settings object whose own floats are traced."""
     return dataclasses.field(default=default, metadata={"traced": True, "nested": True, "doc": doc})
 
 
@@ -66,7 +69,59 @@ def static(*, default: Any = dataclasses.MISSING, doc: str = "") -> Any:
     return dataclasses.field(default=default, metadata={"nested": True, "doc": doc})
 
 
-def _plain(hint: Any) -> tuple[Any, bool]:
+def component(registry: "Registry[Any]", *, default: Any, doc: str) -> Any:
+    """A nested settings object that is chosen by name from a registry.
+
+    In a config `sampler.adaptation=window` chooses the member and `sampler.adaptation.num_steps=100` sets one of its
+    settings; in Python the field takes the object or its name.
+
+    Args:
+        registry: The members that can be chosen.
+        default: The member (an instance) if none is named.
+        doc: What is chosen, in one line.
+    """
+    meta = {"traced": True, "component": registry, "doc": doc}
+    return dataclasses.field(default=default, metadata=meta)
+
+
+@dataclass_transform(
+    frozen_default=True,
+    field_specifiers=(traced_float, traced_int, static_int, choice, flag, string, nested, static, component),
+)
+def settings[T](cls: type[T]) -> type[T]:
+    """Makes a frozen dataclass that validates its values and is a pytree.
+
+    A subclass changes the default of an inherited setting by assigning a plain value to its name; documentation and
+    bounds stay.
+    """
+    _inherit_metadata(cls)
+    if "__post_init__" not in cls.__dict__:
+        cls.__post_init__ = _validate  # type: ignore[attr-defined]
+    dataclass = dataclasses.dataclass(frozen=True)(cls)
+    hints = _HINTS[dataclass] = get_type_hints(dataclass)
+    fields = dataclasses.fields(dataclass)  # type: ignore[arg-type]
+    traced = [f.name for f in fields if _is_traced(f, hints[f.name])]
+    untraced = [f.name for f in fields if f.name not in traced]
+    jax.tree_util.register_dataclass(dataclass, traced, untraced)
+    return dataclass
+
+
+def _inherit_metadata(cls: type) -> None:
+    """Turns plain values of inherited settings into fields with the inherited bounds and documentation."""
+    inherited: dict[str, Field] = {}
+    for base in reversed(cls.__mro__[1:]):
+        if dataclasses.is_dataclass(base):
+            inherited |= {field.name: field for field in dataclasses.fields(base)}
+    for name in inspect.get_annotations(cls):
+        default = cls.__dict__.get(name, dataclasses.MISSING)
+        is_plain = default is not dataclasses.MISSING and not isinstance(default, dataclasses.Field)
+        if name in inherited and is_plain:
+            field = inherited[name]
+            kw_only = field.kw_only is True
+            setattr(cls, name, dataclasses.field(default=default, kw_only=kw_only, metadata=field.metadata))
+
+
+def _without_none(hint: Any) -> tuple[Any, bool]:
     """The type without None, and whether None was allowed."""
     if get_origin(hint) in (Union, types.UnionType):
         members = [arg for arg in get_args(hint) if arg is not type(None)]
@@ -74,117 +129,93 @@ def _plain(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
-@dataclass_transform(
-    frozen_default=True,
-    field_specifiers=(traced_float, traced_int, static_int, choice, flag, string, nested, static),
-)
-def settings[T](cls: type[T]) -> type[T]:
-    """Makes a frozen dataclass of settings that checks its values and registers itself with JAX."""
-    if "__post_init__" not in cls.__dict__:
-        cls.__post_init__ = _check  # type: ignore[attr-defined]
-    made = dataclasses.dataclass(frozen=True)(cls)
-    hints = _HINTS[made] = get_type_hints(made)
-    fields = dataclasses.fields(made)  # type: ignore[arg-type]
-    traced = [f.name for f in fields if _is_traced(f, hints[f.name])]
-    static = [f.name for f in fields if f.name not in traced]
-    jax.tree_util.register_dataclass(made, traced, static)
-    return made
-
-
-def _is_traced(field: "dataclasses.Field[Any]", hint: Any) -> bool:
+def _is_traced(field: Field, hint: Any) -> bool:
     meta = field.metadata
-    return bool(meta.get("traced") or meta.get("counted") or _plain(hint)[0] is float)
+    return bool(meta.get("traced") or meta.get("counted") or _without_none(hint)[0] is float)
 
 
-_HINTS: dict[type, dict[str, Any]] = {}  # looked up once a class: settings are rebuilt at every compiled call
+_HINTS: dict[type, dict[str, Any]] = {}  # cached per class: settings are rebuilt at every compiled call
 
 
-def _check(self: Any) -> None:
+def _validate(self: Any) -> None:
     hints = _HINTS[type(self)]
     for field in dataclasses.fields(self):
-        kind, optional = _plain(hints[field.name])
+        kind, optional = _without_none(hints[field.name])
         value = getattr(self, field.name)
-        if isinstance(value, jax.Array) or type(value) is object or field.metadata.get("traced"):
-            continue  # inside a transformation there is nothing to check
+        if isinstance(value, jax.Array) or type(value) is object or field.metadata.get("nested"):
+            continue  # a tracer or a placeholder of JAX, or an object that has validated itself
         if not (value is None and optional):
-            object.__setattr__(self, field.name, _checked(field, kind, value))
+            object.__setattr__(self, field.name, validated(field, kind, value))
 
 
-def _checked(field: "dataclasses.Field[Any]", kind: Any, value: Any) -> Any:
-    meta: Mapping[str, Any] = field.metadata
-    if "options" in meta:
-        if isinstance(value, Hashable):
-            value = meta["aliases"].get(value, value)
-        if value not in meta["options"]:
-            options = ", ".join(meta["options"])
-            raise InputError(
-                f"{field.name}={value!r} is not one of: {options}{did_you_mean(str(value), meta['options'])}"
-            )
-        return value
-    if kind is bool:
-        if not isinstance(value, bool):
-            raise InputError(f"{field.name}={value!r} must be true or false")
-        return value
-    if kind is str:
-        if isinstance(value, bool) or not isinstance(value, str | Integral):
-            raise InputError(f"{field.name}={value!r} must be a word")
-        return str(value)  # a column may be called 0
-    if kind is int:
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            if meta.get("counted") and not isinstance(value, Real):
-                return _not_a_number(field, value)
-            raise InputError(f"{field.name}={value!r} must be a whole number{_range(meta)}")
-        value = int(value)
-    elif kind is float:
-        if isinstance(value, bool) or not isinstance(value, Real):
-            return _not_a_number(field, value)
-        value = float(value)
-        if not math.isfinite(value):
-            raise InputError(f"{field.name}={value!r} must be a finite number{_range(meta)}")
-    else:
-        return value
-    low, high, above = meta.get("ge", -math.inf), meta.get("le", math.inf), meta.get("gt", -math.inf)
-    if not (low <= value <= high and value > above):
-        raise InputError(f"{field.name}={value!r} must be a {_name(kind)}{_range(meta)}")
-    return value
+def flatten(part: Any) -> dict[str, Any]:
+    """Returns the settings of an object under dotted keys, with a component given by its name."""
+    flat: dict[str, Any] = {}
+    for field in _fields(type(part)):
+        value = getattr(part, field.name)
+        if "component" in field.metadata:
+            flat[field.name] = field.metadata["component"].name_of(value)
+            flat |= {f"{field.name}.{key}": inner for key, inner in flatten(value).items()}
+        else:
+            flat[field.name] = value
+    return flat
 
 
-def _not_a_number(field: "dataclasses.Field[Any]", value: Any) -> Any:
-    if isinstance(value, str | bytes | bool | list | dict | tuple) or value is None:
-        what = "whole number" if field.metadata.get("counted") else "number"
-        raise InputError(f"{field.name}={value!r} must be a {what}{_range(field.metadata)}")
-    return value  # an abstract value handed over by JAX
-
-
-def _name(kind: Any) -> str:
-    return "whole number" if kind is int else "number"
-
-
-def _range(meta: Mapping[str, Any]) -> str:
-    bounds = []
-    if meta.get("gt", -math.inf) > -math.inf:
-        bounds.append(f"above {meta['gt']:g}")
-    if meta.get("ge", -math.inf) > -math.inf:
-        bounds.append(f"at least {meta['ge']:g}")
-    if meta.get("le", math.inf) < math.inf:
-        bounds.append(f"at most {meta['le']:g}")
-    return (", " + " and ".join(bounds)) if bounds else ""
-
-
-def defaults(cls: type) -> dict[str, Any]:
-    """The settings a user may change, with their defaults (nested objects are not among them)."""
-    return {
-        f.name: f.default
-        for f in dataclasses.fields(cls)
-        if "doc" in f.metadata and not f.metadata.get("nested")
-    }
-
-
-def nested_fields(cls: type) -> list[str]:
-    """The names of the settings objects that a settings class is composed of."""
-    return [f.name for f in dataclasses.fields(cls) if f.metadata.get("nested")]
+def defaults(cls: type, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the default settings of a class under dotted keys, with the components that `values` names."""
+    flat: dict[str, Any] = {}
+    for field in _fields(cls):
+        if "component" not in field.metadata:
+            flat[field.name] = field.default
+            continue
+        registry: Registry[Any] = field.metadata["component"]
+        chosen, usual = below(field.name, values or {}), registry.name_of(field.default)
+        name = flat[field.name] = str((values or {}).get(field.name, usual))
+        inner = registry.defaults(name, chosen)
+        if name == usual:  # the default may be set otherwise than its class
+            own = flatten(field.default)
+            inner = {key: value if key in chosen else own.get(key, value) for key, value in inner.items()}
+        flat |= {f"{field.name}.{key}": value for key, value in inner.items()}
+    return flat
 
 
 def documentation(cls: type) -> dict[str, str]:
-    """What each setting means, by name."""
-    return {f.name: f.metadata["doc"] for f in dataclasses.fields(cls) if "doc" in f.metadata}
+    """Returns what each setting means, by key, those of all components that could be chosen included."""
+    docs: dict[str, str] = {}
+    for field in _fields(cls):
+        docs[field.name] = field.metadata["doc"]
+        for _, cls in field.metadata.get("component", ()):
+            docs |= {f"{field.name}.{key}": doc for key, doc in documentation(cls).items()}
+    return docs
+
+
+def arguments(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns keyword arguments for a class from settings under dotted keys, all of which it has."""
+    plain = {key: value for key, value in values.items() if "." not in key}
+    for field in _fields(cls):
+        if inner := below(field.name, values):
+            chosen = member(field, plain.get(field.name, field.default))
+            plain[field.name] = dataclasses.replace(chosen, **arguments(type(chosen), inner))
+    return plain
+
+
+def below(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings under `name.`, without that prefix."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+
+
+def nested_fields(cls: type) -> list[str]:
+    """Returns the names of the settings objects that a settings class is composed of."""
+    return [f.name for f in dataclasses.fields(cls) if f.metadata.get("nested")]
+
+
+def component_fields(cls: type) -> dict[str, "Registry[Any]"]:
+    """Returns the registries of a settings class's components, by field."""
+    return {f.name: f.metadata["component"] for f in _fields(cls) if "component" in f.metadata}
+
+
+def _fields(cls: type) -> list[Field]:
+    """The fields that a user can set, keyword-only ones last."""
+    fields = [f for f in dataclasses.fields(cls) if "doc" in f.metadata and not f.metadata.get("nested")]
+    return sorted(fields, key=lambda field: field.kw_only is True)

@@ -7,12 +7,15 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samplers.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from samplers.registry import Registry
 
 FILE = Path(__file__).with_name("catalogue.json")
 
@@ -38,15 +41,31 @@ class Member:
 
     Attributes:
         description: One line.
-        settings: Its settings by name; None for one of another package that has not been imported.
+        settings: Its settings by key, those of all components included; None for a member of another package that has
+            not been imported.
+        components: For each setting that chooses a component, the keys that each choice has.
         nested: The groups that an agent is composed of.
         info: The fields of a sampler's SamplerInfo.
     """
 
     description: str
     settings: Mapping[str, Setting] | None
+    components: Mapping[str, Mapping[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
     nested: tuple[str, ...] = ()
     info: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def keys_with(self, chosen: Mapping[str, Sequence[Any]]) -> set[str]:
+        """The keys that are valid if a grid has these values. Raises InputError for an unknown component."""
+        settings = self.settings or {}
+        inner = tuple(f"{field}." for field in self.components)
+        keys = {key for key in settings if not key.startswith(inner)}
+        for field, choices in self.components.items():
+            for name in map(str, chosen.get(field, [settings[field].default])):
+                if name not in choices:
+                    hint = did_you_mean(name, choices)
+                    raise InputError(f"unknown {field} {name!r}{hint}; valid: {', '.join(choices)}")
+                keys |= {f"{field}.{key}" for key in choices[name]}
+        return keys
 
 
 class Catalogue(dict[str, dict[str, Member]]):
@@ -78,29 +97,59 @@ def from_file() -> Catalogue:
     return catalogue
 
 
-def _member(description: str, settings: Mapping[str, Any], nested: list[str], info: dict[str, str]) -> Member:
-    return Member(description, {key: Setting(**value) for key, value in settings.items()}, (*nested,), info)
+def _member(
+    description: str,
+    settings: dict[str, Any],
+    components: dict[str, Any],
+    nested: list[str],
+    info: dict[str, str],
+) -> Member:
+    return Member(
+        description,
+        {key: Setting(**value) for key, value in settings.items()},
+        {field: {name: (*keys,) for name, keys in choices.items()} for field, choices in components.items()},
+        (*nested,),
+        info,
+    )
 
 
 def from_registries() -> Catalogue:
     """The catalogue of all registered members. Imports JAX."""
     from experiments.config.cell import GROUPS
     from samplers.base import sampler_info
-    from samplers.settings import documentation, nested_fields
+    from samplers.settings import component_fields, nested_fields
 
     catalogue = Catalogue()
     for group, registry in GROUPS.items():
         catalogue[group] = {}
         for name, cls in registry:
-            docs, bounds = documentation(cls), {f.name: _valid(f.metadata) for f in dataclasses.fields(cls)}
-            settings = {
-                key: Setting(default, docs[key], bounds.get(key, ""))
-                for key, default in registry.defaults(name).items()
+            components = {
+                field: {choice: (*members.all_keys(choice),) for choice, _ in members}
+                for field, members in component_fields(cls).items()
             }
-            info = sampler_info(cls)._asdict() if group == "sampler" else {}
-            description = (cls.__doc__ or "").splitlines()[0]
-            catalogue[group][name] = Member(description, settings, (*nested_fields(cls),), info)
+            catalogue[group][name] = Member(
+                (cls.__doc__ or "").splitlines()[0],
+                _settings(registry, name),
+                components,
+                (*nested_fields(cls),),
+                sampler_info(cls)._asdict() if group == "sampler" else {},
+            )
     return catalogue
+
+
+def _settings(registry: "Registry[Any]", name: str) -> dict[str, Setting]:
+    """The settings of a member, those of all its components included."""
+    from samplers.settings import component_fields, documentation
+
+    cls, defaults = registry[name], {}
+    valid = {field.name: _valid(field.metadata) for field in dataclasses.fields(registry[name])}
+    for field, members in component_fields(cls).items():
+        valid[field] = f"one of: {', '.join(members.names())}"
+        for choice, inner in members:
+            defaults |= registry.defaults(name, {field: choice})
+            valid |= {f"{field}.{one.name}": _valid(one.metadata) for one in dataclasses.fields(inner)}
+    defaults |= registry.defaults(name)
+    return {key: Setting(defaults[key], doc, valid.get(key, "")) for key, doc in documentation(cls).items()}
 
 
 def _valid(metadata: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from fgtsva_ppl.simulation.loop import check
 from fgtsva_ppl.types import Agent, Environment
 from samplers.errors import InputError
 from samplers.registry import Registry
-from samplers.settings import nested_fields
+from samplers.settings import flatten, nested_fields
 
 MAX_RECORDS = 10**9  # recorded rounds of all runs of a cell together
 MAX_SEED = 2**32 - 1
@@ -96,7 +96,7 @@ class Cell:
         members["agent"] = self.agent
         members |= {group: getattr(self.agent, group) for group in nested_fields(type(self.agent))}
         settings: dict[str, Any] = {
-            group: {"name": self.parts[group]["name"]} | _values(member) for group, member in members.items()
+            group: {"name": self.parts[group]["name"]} | flatten(member) for group, member in members.items()
         }
         if hasattr(members["environment"], "fingerprint"):
             settings["environment"]["content"] = members["environment"].fingerprint
@@ -149,11 +149,6 @@ class Cell:
 
 def _built_in(cls: type) -> bool:
     return cls.__module__.partition(".")[0] in ("samplers", "fgtsva_ppl")
-
-
-def _values(member: Any) -> dict[str, Any]:
-    fields = (f.name for f in dataclasses.fields(member) if not f.metadata.get("nested"))
-    return {name: getattr(member, name) for name in fields}
 
 
 def needed_groups(members: Mapping[str, str]) -> list[str]:

@@ -53,7 +53,7 @@ class Comparison:
 
 
 def comparison_from_config(config: Mapping[str, Any]) -> Comparison:
-    """The comparison in a stored config. Raises KeyError, ValueError, TypeError or AttributeError if it is malformed."""
+    """The comparison in a stored config, which may raise KeyError, ValueError, TypeError or AttributeError."""
     runs = {
         str(key): AlgorithmRun(
             str(run["name"]), tuple(map(str, run["hyperparameters"])), bool(run["textbook"])

@@ -19,9 +19,9 @@ def compose(overrides: Sequence[str]) -> Study:
     """The study that a command line describes.
 
     Args:
-        overrides: `key=value` strings in Hydra's override grammar; a comma makes a grid. Keys are options of the command
-            (`study`, `output`, ...), numbers (`rounds`, `runs`, ...), groups (`sampler`, ...) and settings of the groups'
-            members (`sampler.step_size`).
+        overrides: `key=value` strings in Hydra's override grammar; a comma makes a grid. Keys are options of the
+            command (`study`, `output`, ...), numbers (`rounds`, `runs`, ...), groups (`sampler`, ...) and settings of
+            the groups' members (`sampler.num_steps`).
 
     Returns:
         The study, each of its cells once.

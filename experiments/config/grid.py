@@ -10,6 +10,7 @@ from experiments.config.overrides import MAX_CELLS, NUMBERS, Grid
 from experiments.config.study_files import read_defaults
 from fgtsva_ppl.jax_config import PRECISIONS
 from samplers.errors import InputError
+from samplers.settings import below
 
 
 def expand(grid: Grid) -> list[Cell]:
@@ -29,17 +30,14 @@ def expand(grid: Grid) -> list[Cell]:
 def _cell(chosen: Mapping[str, Any]) -> Cell:
     """One cell. A setting of a member that was chosen elsewhere in the grid, but not here, is ignored."""
     members = {group: str(chosen.get(group, read_defaults()[group])) for group in GROUPS}
-    settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    for key, value in chosen.items():
-        group, dot, inner = key.partition(".")
-        if dot and inner in GROUPS[group].defaults(members[group]):
-            settings[group][inner] = value
-    for group in GROUPS:
-        GROUPS[group].build(members[group], settings[group])
-    parts = {
-        group: {"name": members[group], **GROUPS[group].defaults(members[group]), **settings[group]}
-        for group in needed_groups(members)
-    }
+    groups, parts = needed_groups(members), {}
+    for group, registry in GROUPS.items():
+        values = below(group, chosen)
+        defaults = registry.defaults(members[group], values)
+        settings = {key: value for key, value in values.items() if key in defaults}
+        registry.build(members[group], settings)
+        if group in groups:
+            parts[group] = {"name": members[group], **defaults, **settings}
     numbers = {name: chosen.get(name, read_defaults()[name]) for name in NUMBERS}
     cell = Cell(parts, **numbers, precision=chosen.get("precision", PRECISIONS[0]))
     cell.check_numbers()

@@ -26,7 +26,7 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
-        settings = [f"{key.rpartition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
+        settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
         panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
     return panels
 
@@ -49,7 +49,7 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
         names = [display_name(key, cell.flat[key]) for key in own]
         omitted = common.get(str(cell.flat.get("sampler")), {})
         values = [
-            f"{key.rpartition('.')[2]}={_short(cell.flat[key])}"
+            f"{key.partition('.')[2]}={_short(cell.flat[key])}"
             for key in settings
             if key in cell.flat and not (key in omitted and omitted[key] == cell.flat[key])
         ]

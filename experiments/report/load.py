@@ -106,7 +106,10 @@ class Stored:
 
 
 def read(path: Path, *, summarised: bool = True) -> Stored:
-    """Reads an output folder, with its summary unless it is yet to be written. Raises InputError where it is not one, or not whole."""
+    """Reads an output folder, with its summary unless it is yet to be written.
+
+    Raises InputError where it is not one, or not whole.
+    """
     if not path.is_dir():
         raise InputError(f"{path} is not a folder; give the output folder of a run")
     text = _text(path / "config.yaml")

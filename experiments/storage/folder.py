@@ -69,7 +69,7 @@ class Folder:
         self.path = path
 
     def claim(self, study: Study, warn: Callable[[str], None]) -> None:
-        """Creates the folder and writes config.yaml. Raises InputError, with nothing written, if it holds other data."""
+        """Creates the folder and writes config.yaml. Raises InputError, with nothing written, if it has other data."""
         self.check(study)
         config = self.path / "config.yaml"
         try:

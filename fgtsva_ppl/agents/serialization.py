@@ -1,6 +1,5 @@
 """An agent on disk: a zip file of plain arrays, and text that names its parts. Nothing in it is ever run."""
 
-import dataclasses
 import json
 import os
 import zipfile
@@ -18,6 +17,7 @@ from fgtsva_ppl.rewards import REWARDS
 from samplers import SAMPLERS
 from samplers.errors import InputError
 from samplers.registry import Registry
+from samplers.settings import flatten
 
 FORMAT = "fgtsva agent 3"
 PARTS: dict[str, Registry[Any]] = {"reward": REWARDS, "posterior": POSTERIORS, "sampler": SAMPLERS}
@@ -95,8 +95,7 @@ def _described(registry: Registry[Any], part: Any) -> dict[str, Any] | None:
     names = {cls: name for name, cls in registry}
     if type(part) not in names:
         return None
-    values = {field.name: getattr(part, field.name) for field in dataclasses.fields(part)}
-    return {"name": names[type(part)], "settings": values}
+    return {"name": names[type(part)], "settings": flatten(part)}
 
 
 def _rebuilt(group: str, described: dict[str, Any] | None, given: Any) -> Any:
