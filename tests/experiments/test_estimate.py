@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import estimate
+from experiments.execute import estimate
 from experiments.config.compose import compose
 from experiments.config.study_files import study_names
 

@@ -17,7 +17,7 @@ def test_an_algorithm_that_is_no_agent_here_is_told_by_what_it_is(name, instead)
     with pytest.raises(InputError) as told:
         compose([f"agent={name}"])
     text = str(told.value)
-    assert text.startswith(f"unknown agent {name!r}: say {instead}")
+    assert text.startswith(f"unknown agent {name!r}: use {instead}")
     assert text.endswith(f"valid: {', '.join(AGENTS.names())}")
     assert "\n" not in text
 
@@ -32,7 +32,7 @@ def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
     key = word.partition("=")[0]
     group = key.partition(".")[0]
     with pytest.raises(
-        InputError, match=rf"^{key}: no agent that was chosen has a {group}; these have one: thom"
+        InputError, match=rf"^{key}: no selected agent has a {group}; these have one: thom"
     ):
         compose(["agent=oful", word, "environment=sparse"])
 

@@ -16,7 +16,7 @@ from typer import rich_utils
 
 from experiments.cli import commands, completion
 from experiments.config.compose import compose
-from experiments.execute import runner
+from experiments.execute import job
 from samplers.errors import InputError
 
 SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
@@ -114,7 +114,7 @@ def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
     def forbidden(*args, **kwargs):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(runner, "simulate", forbidden)
+    monkeypatch.setattr(job, "simulate", forbidden)
     code, _, err = fgtsva("run", *SMALL, "output=here")
     assert code == 0, err
     assert (Path("here") / "summary.csv").read_text() == before
@@ -145,7 +145,7 @@ def test_a_seed_gives_the_same_numbers_again(fgtsva):
 @pytest.mark.slow
 def test_rounds_that_are_kept_together_have_the_same_regret(fgtsva):
     fgtsva("run", *SMALL, "output=a")
-    assert fgtsva("run", *SMALL, "every=4", "output=b")[0] == 0
+    assert fgtsva("run", *SMALL, "record_every=4", "output=b")[0] == 0
     with xr.open_datatree("b/results.nc", engine="h5netcdf") as tree:
         assert [list(cell["round"].values) for cell in tree["cells"].children.values()] == [[4, 8, 12]] * 2
     for alone, together in zip(rows(Path("a")), rows(Path("b")), strict=True):
@@ -224,10 +224,13 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
         (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
         (["precision=float16"], ["float64"]),
-        (["every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
-        (["every=7", "diagnostics.runs=0"], ["every", "multiple"]),
-        (["every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
-        (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "every"]),
+        (["record_every=0", "diagnostics.runs=0"], ["record_every", "at least 1"]),
+        (["record_every=7", "diagnostics.runs=0"], ["record_every", "multiple"]),
+        (["record_every=10", "diagnostics.runs=2"], ["record_every", "diagnostics.runs=0"]),
+        (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "record_every"]),
+        (["every=10"], ["did you mean 'record_every'"]),
+        (["launcher=dask"], ["did you mean 'backend'"]),
+        (["launcher.slice=5"], ["did you mean 'backend.runs_per_task'"]),
         (["seed=4294967296"], ["seed", "at most"]),
         (["posterior.c=range(1,20000)"], ["10000", "posterior.c"]),
         (["+rounds=3"], ["key=value"]),
@@ -281,7 +284,7 @@ def test_a_config_that_was_cut_short_is_named_and_written_again(fgtsva, left, mo
     config.write_bytes(before[: int(left * len(before))])
     code, _, err = fgtsva("run", *SMALL, "seed=7", "output=here")  # whose cells are not there
     assert code == 2, err
-    monkeypatch.delattr(runner, "simulate")
+    monkeypatch.delattr(job, "simulate")
     code, _, err = fgtsva("run", *SMALL, "output=here")
     assert code == 0, err
     assert "config.yaml is not what was written; writing it again" in err
@@ -354,20 +357,20 @@ def test_cells_that_differ_only_in_numbers_share_one_program():
     assert len(study.cells) == 8
     before = None
     for cell in study.cells:
-        runner.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
+        job.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
         before = _play._cache_size() if before is None else before
     assert _play._cache_size() == before
 
 
 def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
-    real = runner.simulate
+    real = job.simulate
 
     def faulty(environment, agent, **kwargs):
         if type(agent.sampler).__name__ == "MALA":
             raise ZeroDivisionError("in a user's program")
         return real(environment, agent, **kwargs)
 
-    monkeypatch.setattr(runner, "simulate", faulty)
+    monkeypatch.setattr(job, "simulate", faulty)
     code, _, err = fgtsva("run", *SMALL, "output=here")
     assert code == 1
     assert "1 of 2" in err
@@ -391,7 +394,7 @@ def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
     ],
 )
 def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
-    found = completion.offered(args, incomplete)
+    found = completion.complete_override(args, incomplete)
     if offered is None:
         assert {"sampler=", "sampler.steps="} <= set(found)
     else:
@@ -399,8 +402,8 @@ def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
 
 
 def test_groups_and_parts_are_completed():
-    assert completion.groups("sam") == ["samplers"]
-    assert completion.parts("or") == ["oracle"]
+    assert completion.complete_group("sam") == ["samplers"]
+    assert completion.complete_benchmark("or") == ["oracle"]
 
 
 @pytest.mark.parametrize("command", [(), ("run",), ("list",), ("report",), ("bench",)])
