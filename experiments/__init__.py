@@ -3,16 +3,6 @@
 Importing this package imports nothing heavy: `fgtsva --help` and completion do without JAX.
 """
 
-from typing import Any
-
 from experiments.cli import signals
 
 signals.exit_on_sigint_while_importing()
-
-
-def __getattr__(name: str) -> Any:
-    if name == "load_results":
-        from experiments.analysis.results import load_results
-
-        return load_results
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -83,7 +83,11 @@ class Catalogue(dict[str, dict[str, Member]]):
 
 def load_catalogue() -> Catalogue:
     """The registries themselves if they have been imported, as a script may have extended them; else the file."""
-    return from_registries() if "samplers.registry" in sys.modules else from_file()
+    return from_registries() if _registries_are_imported() else from_file()
+
+
+def _registries_are_imported() -> bool:
+    return "samplers.registry" in sys.modules
 
 
 def from_file() -> Catalogue:
@@ -141,8 +145,9 @@ def _settings(registry: "Registry[Any]", name: str) -> dict[str, Setting]:
     """The settings of a member, those of all its components included."""
     from samplers.settings import component_fields, documentation
 
-    cls, defaults = registry[name], {}
-    valid = {field.name: _valid(field.metadata) for field in dataclasses.fields(registry[name])}
+    cls = registry[name]
+    defaults: dict[str, Any] = {}
+    valid = {field.name: _valid(field.metadata) for field in dataclasses.fields(cls)}
     for field, members in component_fields(cls).items():
         valid[field] = f"one of: {', '.join(members.names())}"
         for choice, inner in members:

@@ -75,8 +75,12 @@ class _WithoutTexts(ast.NodeTransformer):
     """Removes docstrings, `doc=` texts of settings fields and messages of raised errors."""
 
     @override
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        return ast.Pass() if _is_text(node.value) else self.generic_visit(node)
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if _is_text(node.value) else self.generic_visit(node)
+
+    @override
+    def visit_Pass(self, node: ast.Pass) -> None:
+        """A docstring makes `pass` superfluous."""
 
     @override
     def visit_Call(self, node: ast.Call) -> ast.AST:
