@@ -67,7 +67,7 @@ def test_a_subclass_changes_the_default_and_keeps_bounds_and_documentation():
     wide = {"size": 2.0, "metric": "learnt", "metric.window": 20, "metric.rate": 0.5}
     assert SHAPES.defaults("wide") == wide == flatten(Wide())
     assert documentation(Wide) == documentation(Shape)
-    with pytest.raises(InputError, match="size=-1.0 must be a number, above 0"):
+    with pytest.raises(InputError, match=r"size=-1\.0 must be a number, above 0"):
         Wide(size=-1)
 
 

@@ -128,13 +128,13 @@ def declared(monkeypatch):
 def test_a_member_of_another_package_is_known_by_name(declared):
     assert load_catalogue().member("sampler", "theirs").settings is None
     assert complete_override([], "sampler=th") == ["sampler=theirs"]
-    with pytest.raises(InputError, match="valid: .*, theirs"):
+    with pytest.raises(InputError, match=r"valid: .*, theirs"):
         parse_request(["sampler=thiers"])
 
 
 def test_settings_of_a_member_of_another_package_are_checked_after_it_is_loaded(declared):
     assert parse_request(["sampler=theirs", "sampler.whatever=3"]).settings["sampler.whatever"] == [3]
-    with pytest.raises(InputError, match="unknown key 'posterior.whatever'"):
+    with pytest.raises(InputError, match=r"unknown key 'posterior\.whatever'"):
         parse_request(["sampler=theirs", "posterior.whatever=3"])
 
 
