@@ -9,7 +9,7 @@ import pytest
 # Both before the package is first imported, which sets JAX up after the machine it is on. `make clean` removes the
 # folder, git ignores it.
 os.environ.setdefault("FGTSVA_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "d" / "fgtsva"))
-os.environ.setdefault("FGTSVA_PROCESSES", "1")  # no companions, but where a test asks for them
+os.environ.setdefault("FGTSVA_PROCESSES", "1")  # no worker processes, unless a test asks for them
 jax.config.update("jax_num_cpu_devices", 2)
 jax.devices()
 
