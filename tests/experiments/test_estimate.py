@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.execute import estimate
 from experiments.config.compose import compose
 from experiments.config.study_files import study_names
+from experiments.execute import estimate
 
 PAGE = (Path(estimate.__file__).parents[1] / "README.md").read_text()
 FACTOR = 2.0

@@ -31,9 +31,7 @@ def test_thompson_sampling_is_told_weighted_too():
 def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
     key = word.partition("=")[0]
     group = key.partition(".")[0]
-    with pytest.raises(
-        InputError, match=rf"^{key}: no selected agent has a {group}; these have one: thom"
-    ):
+    with pytest.raises(InputError, match=rf"^{key}: no selected agent has a {group}; these have one: thom"):
         compose(["agent=oful", word, "environment=sparse"])
 
 

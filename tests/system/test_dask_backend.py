@@ -63,7 +63,10 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
         (["backend=slurm"], "backend='slurm' is not one of: local, dask"),
         (["backend.workers=2"], "backend.workers is a setting of backend=dask"),
         (["backend=dask", "backend.workers=0"], "backend.workers=0 must be a whole number, at least 1"),
-        (["backend=dask", "backend.runs_per_task=x"], "backend.runs_per_task='x' must be a whole number, at least 1"),
+        (
+            ["backend=dask", "backend.runs_per_task=x"],
+            "backend.runs_per_task='x' must be a whole number, at least 1",
+        ),
         (["devices=0"], "devices=0 must be a whole number, at least 1"),
         (["devices=1,2"], "devices takes one value, not 2"),
     ],
@@ -110,7 +113,9 @@ def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
             return client.submit(work, cell, *arguments, **settings)
 
         watched = SimpleNamespace(submit=submit)
-        return runner.execute(study, folder, backend=partial(distribute, client=watched, backend=study.backend))
+        return runner.execute(
+            study, folder, backend=partial(distribute, client=watched, backend=study.backend)
+        )
 
     with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
         with monkeypatch.context() as patch:

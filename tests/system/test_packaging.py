@@ -160,7 +160,9 @@ def test_rooms_of_experiments_import_only_what_comes_before_them(room: str) -> N
     assert not found
 
 
-@pytest.mark.parametrize("module", ["config.compose", "execute.runner", "analysis.analyse", "report", "bench"])
+@pytest.mark.parametrize(
+    "module", ["config.compose", "execute.runner", "analysis.analyse", "report", "bench"]
+)
 def test_the_command_has_a_device_for_every_core(module: str) -> None:
     """Importing BlackJAX starts JAX with one device: ours have to be asked for before that."""
     program = f"import experiments.{module}, jax\nfrom fgtsva_ppl.jax_config import cores\n"
