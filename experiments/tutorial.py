@@ -39,18 +39,20 @@ state = agent.start(key, world.shape)
 act, update = jax.jit(agent.act), jax.jit(agent.update)
 for t in range(3):
     drawing, playing = jax.random.split(jax.random.fold_in(key, t))
-    seen, outcome = world.round(drawing, instance)
-    state, arm, _ = act(playing, state, seen)
+    seen, outcome = world.round(drawing, instance, jnp.asarray(t))
+    embedded = agent.embed(seen)
+    state, arm, _ = act(playing, state, embedded)
     reward = outcome.means[arm] + outcome.noise
     regret = jnp.max(outcome.means) - outcome.means[arm]
     print(f"round {t + 1}: sigma {seen.sigma:.0f}, arm {arm}, reward {reward:+.2f}, regret {regret:.2f}")
-    last_target = agent.target(state, seen)
-    state = update(state, seen, arm, reward)
+    last_target = agent.target(state, embedded)
+    state = update(state, embedded, arm, reward)
 
 # %% The posterior of the next round: log-density and exact draws
 # One sum of squares, each datum weighted by 1 / max(sigma_t, alpha)^2, a Gaussian prior, and lambda_t max_a <a, theta>.
-seen, _ = world.round(jax.random.fold_in(key, 10), instance)
-target = agent.target(state, seen)
+seen, _ = world.round(jax.random.fold_in(key, 10), instance, jnp.asarray(3))
+embedded = agent.embed(seen)
+target = agent.target(state, embedded)
 exact, again = (
     np.asarray(agent.sampler.trace(jax.random.key(seed), target, state.sampler, DRAWS).position)
     for seed in (2, 6)
@@ -104,7 +106,7 @@ with style():
 # be seen to be closer. A round is about 20 gradients for everyone. HMC and NUTS spend them on few long steps, MALA and
 # SGLD on many short ones, and to go from mode to mode takes many tries: here the many are closer. It is a matter of the
 # budget: with twenty times the steps all come down to the floor.
-best = jax.jit(jax.vmap(lambda position: agent.best(position, seen)))
+best = jax.jit(jax.vmap(lambda position: agent.best(position, embedded)))
 arms = world.shape.arms
 starts = agent.sampler.trace(jax.random.key(7), last_target, state.sampler, DRAWS).position
 

@@ -18,9 +18,31 @@ from fgtsva_ppl.environments import (  # noqa: E402
     Sparse,
     WithNoise,
 )
-from fgtsva_ppl.posteriors.feel_good import FGTSA, FGTSB, FGTSVA, POSTERIORS, TS  # noqa: E402
-from fgtsva_ppl.rewards import GP, MLP, REWARDS, Hierarchical, Linear, LinearFunction, Logistic  # noqa: E402
-from fgtsva_ppl.simulation.loop import Simulation, simulate  # noqa: E402
+from fgtsva_ppl.posteriors import (  # noqa: E402
+    FGTSA,
+    FGTSB,
+    FGTSVA,
+    POSTERIORS,
+    TS,
+    VARIANCE_MODELS,
+    Estimated,
+    Modelled,
+    ModelledByContext,
+    Revealed,
+    RevealedAfter,
+)
+from fgtsva_ppl.rewards import (  # noqa: E402
+    GP,
+    MLP,
+    REWARDS,
+    Hierarchical,
+    Linear,
+    LinearFunction,
+    Logistic,
+    Reward,
+)
+from fgtsva_ppl.simulation import Simulation, simulate  # noqa: E402
+from fgtsva_ppl.types import Agent, Environment, Outcome, Round, Shape  # noqa: E402
 from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402
 
 __version__ = "0.1.0"
@@ -43,9 +65,13 @@ __all__ = [
     "SAMPLERS",
     "SGLD",
     "TS",
+    "VARIANCE_MODELS",
+    "Agent",
     "Contextual",
     "Dense",
     "Deterministic",
+    "Environment",
+    "Estimated",
     "Exact",
     "Hierarchical",
     "Homoscedastic",
@@ -53,6 +79,14 @@ __all__ = [
     "Linear",
     "LinearFunction",
     "Logistic",
+    "Modelled",
+    "ModelledByContext",
+    "Outcome",
+    "Revealed",
+    "RevealedAfter",
+    "Reward",
+    "Round",
+    "Shape",
     "Simulation",
     "Sparse",
     "Thompson",

@@ -1,122 +1,165 @@
-"""The vocabulary of this package: what environments, agents and the loop between them say to each other."""
+"""The vocabulary of this package: what environments, agents and the loop between them exchange.
 
+environment.round -> Round, Outcome -> agent.embed -> agent.act -> action, ActionInfo -> agent.update
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
+import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float, Int, Key
 
 
 class Round(NamedTuple):
-    """What is revealed before the action: the features phi(x_t, a) of every arm, and sigma_t."""
+    """What is revealed before the action.
 
-    actions: Array  # (arms, dim)
-    sigma: Array
+    Attributes:
+        actions: Features phi(x_t, a) of every arm.
+        sigma: Standard deviation sigma_t of the round's noise.
+    """
+
+    actions: Float[Array, "*batch arms dim"]
+    sigma: Float[Array, "*batch"]
+
+
+class Outcome(NamedTuple):
+    """The rewards of a round: arm a would pay means[a] + noise.
+
+    Attributes:
+        means: Mean reward f*(x_t, a) of every arm.
+        noise: The round's noise, which is the same for all arms.
+    """
+
+    means: Float[Array, "*batch arms"]
+    noise: Float[Array, "*batch"]
 
 
 class Shape(NamedTuple):
     """What an agent must know of an environment before the first round."""
 
     arms: int
-    dim: int
-    fixed_actions: bool  # the same action set in every round
+    dim: int  # number of features of an arm
+    fixed_actions: bool  # the action set is the same in every round
     linear: bool  # mean rewards are linear in the features
 
 
-class Outcome(NamedTuple):
-    """What an environment answers for every arm, should it be pulled: means, and the round's one noise value."""
+class Quantity(NamedTuple):
+    """How a per-round quantity is stored: see fgtsva_ppl.simulation.record."""
 
-    means: Array  # (arms,)
-    noise: Array
-
-
-@runtime_checkable
-class Environment(Protocol):
-    """Who answers. All randomness comes from the keys, none of it depends on the agent."""
-
-    @property
-    def shape(self) -> Shape:
-        """Sizes and structure."""
-        ...
-
-    def start(self, key: Array) -> Any:
-        """What is fixed for a run: theta*, and the action set if it never changes."""
-        ...
-
-    def round(self, key: Array, instance: Any) -> tuple[Round, Outcome]:
-        """One round: what is revealed, and what would be answered."""
-        ...
-
-
-@runtime_checkable
-class Timed(Protocol):
-    """An environment whose rounds depend on their number."""
-
-    def round_at(self, key: Array, instance: Any, t: Array) -> tuple[Round, Outcome]:
-        """Called instead of `round`; t is counted from 0."""
-        ...
+    dtype: str  # on disk
+    aggregate: str  # over blocks of rounds: sum, mean or last
+    doc: str
 
 
 class ActionInfo(NamedTuple):
-    """What a decision cost, and how it went. NaN where a notion has no meaning."""
+    """How a decision went and what it cost. Every field is recorded in each round, as its annotation says.
 
-    acceptance_rate: Array
-    num_divergent: Array
-    num_gradients: Array
-    num_resets: Array  # 1 where the sampler went non-finite and the last finite position was used instead
+    A field added here is simulated, aggregated, stored and sent between workers without any further change.
+    """
+
+    acceptance_rate: Annotated[
+        Float[Array, "*batch"],
+        Quantity(
+            "float32", "mean", "mean acceptance probability; NaN where no proposal is accepted or rejected"
+        ),
+    ]
+    num_divergent: Annotated[Int[Array, "*batch"], Quantity("int32", "sum", "divergent transitions")]
+    num_gradients: Annotated[Int[Array, "*batch"], Quantity("int32", "sum", "gradient evaluations")]
+    num_resets: Annotated[
+        Int[Array, "*batch"],
+        Quantity(
+            "int32", "sum", "1 if the decision was not finite and the last finite position was used instead"
+        ),
+    ]
 
 
-@runtime_checkable
-class Agent(Protocol):
-    """Who decides."""
+class Environment(ABC):
+    """A contextual bandit. Its randomness comes from the keys only and never depends on the agent."""
+
+    subgaussian: bool = False  # sigma_t is a sub-Gaussian norm: the noise has variance sigma_t^2 / 4
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """Sizes and structure of the rounds."""
+
+    @abstractmethod
+    def start(self, key: Key[Array, ""]) -> Any:
+        """Draws the instance of a run: everything that stays fixed for all its rounds, such as theta*."""
+
+    @abstractmethod
+    def round(self, key: Key[Array, ""], instance: Any, t: Int[Array, ""]) -> tuple[Round, Outcome]:
+        """Draws a round.
+
+        Args:
+            key: The round's own key.
+            instance: What `start` returned for this run.
+            t: Number of the round, counted from 0.
+
+        Returns:
+            What is revealed before the action, and the rewards of all arms.
+        """
+
+
+class Agent(ABC):
+    """A policy with a state. The loop calls `embed`, `act_with_means` and `update` once per round."""
+
+    label: ClassVar[str] = ""  # what messages and tables call it, where that is not its registered name
 
     @property
     def sequential(self) -> bool:
-        """See samplers.Sampler.sequential."""
-        ...
+        """Whether runs are computed one after the other; see samplers.Sampler.sequential."""
+        return False
 
-    def for_horizon(self, rounds: int) -> "Agent":
-        """The same agent with every setting that is derived from the horizon filled in."""
-        ...
+    def for_horizon(self, rounds: int) -> Self:
+        """Fills in every setting that is derived from the number of rounds."""
+        return self
 
-    def start(self, key: Array, shape: Shape) -> Any:
-        """The state before the first round, with room for none."""
-        ...
+    @abstractmethod
+    def start(self, key: Key[Array, ""], shape: Shape) -> Any:
+        """Returns the state before the first round."""
 
     def grow(self, state: Any, capacity: int) -> Any:
-        """The same state with room for `capacity` rounds, where the agent keeps rounds."""
-        ...
+        """Returns the state with room for `capacity` rounds, for agents that store rounds."""
+        return state
 
-    def act(self, key: Array, state: Any, seen: Round) -> tuple[Any, Array, ActionInfo]:
-        """The arm to pull (ties go to the lowest index), and what the decision cost."""
-        ...
+    def embed(self, round: Round) -> Any:
+        """Transforms a round once; the result is what all methods below receive as `round`."""
+        return round
 
-    def update(self, state: Any, seen: Round, action: Array, reward: Array) -> Any:
-        """Takes in what was observed."""
-        ...
+    @abstractmethod
+    def act(self, key: Key[Array, ""], state: Any, round: Any) -> tuple[Any, Int[Array, ""], ActionInfo]:
+        """Chooses an arm.
 
+        Args:
+            key: The agent's own key for this round.
+            state: The agent's state.
+            round: What `embed` returned.
 
-@runtime_checkable
-class Answerable(Protocol):
-    """An agent that stands somewhere in a posterior, and can be asked whether that is a place at all."""
+        Returns:
+            The new state, the arm (ties go to the lowest index), and the cost of the decision.
+        """
 
-    def outside_support(self, state: Any, seen: Round) -> Array:
-        """Whether the log-density of where it stands, in a round's posterior, is -inf or not a number."""
-        ...
+    def act_with_means(
+        self, key: Key[Array, ""], state: Any, round: Any, means: Float[Array, " arms"]
+    ) -> tuple[Any, Int[Array, ""], ActionInfo]:
+        """Chooses an arm, for references that may see the mean rewards. Competitors ignore them."""
+        return self.act(key, state, round)
 
+    @abstractmethod
+    def update(self, state: Any, round: Any, action: Int[Array, ""], reward: Float[Array, ""]) -> Any:
+        """Returns the state after the reward of the chosen arm was observed."""
 
-@runtime_checkable
-class Particular(Protocol):
-    """An agent that may find, before it plays, that it can make nothing of the arms."""
+    def in_support(self, state: Any, round: Any) -> Bool[Array, ""]:
+        """Whether the current sample has positive density in the round's posterior."""
+        return jnp.asarray(True)
 
-    def check(self, shape: Shape, first: Callable[[], Round]) -> None:
-        """Raises InputError then; `first` gives a first round to whoever has to see one."""
-        ...
+    def validate(self, shape: Shape, first_round: Callable[[], Round]) -> None:  # noqa: B027 (an optional hook)
+        """Raises InputError if the agent cannot play rounds of this shape, before anything is compiled.
 
-
-@runtime_checkable
-class Knowing(Protocol):
-    """An agent that is shown the mean rewards before it acts: a reference, never a competitor."""
-
-    def act_knowing(self, state: Any, means: Array) -> tuple[Any, Array, ActionInfo]:
-        """Called instead of `act`."""
-        ...
+        Args:
+            shape: Of the environment.
+            first_round: Computes a first round, for agents that have to see one.
+        """

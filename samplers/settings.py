@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union, dataclass_transform, get_args, get
 import jax
 
 from samplers._field_values import Field, member, validated
+from samplers.errors import InputError
 
 if TYPE_CHECKING:
     from samplers.registry import Registry
@@ -219,3 +220,10 @@ def _fields(cls: type) -> list[Field]:
     """The fields that a user can set, keyword-only ones last."""
     fields = [f for f in dataclasses.fields(cls) if "doc" in f.metadata and not f.metadata.get("nested")]
     return sorted(fields, key=lambda field: field.kw_only is True)
+
+
+def required[T](value: T | None, name: str) -> T:
+    """Returns a setting that `for_horizon` fills in. Raises InputError if it is still None."""
+    if value is None:
+        raise InputError(f"{name} depends on the horizon: call for_horizon(rounds) first, or set it")
+    return value

@@ -53,6 +53,6 @@ def _met(cell: Cell) -> bool:
     """Exact draws from the class that the truth is in, and noise with the assumed log-mgf."""
     flat = cell.flat
     same = all(flat.get(f"reward.{key}") == flat[f"environment.{key}"] for key in ("members", "table_seed"))
-    plain = {"posterior.sigma": "revealed", "posterior.maximum": "hard", "posterior.cap": None}
+    plain = {"posterior.variance": "revealed", "posterior.maximum": "hard", "posterior.cap": None}
     as_proven = all(flat.get(key, value) == value for key, value in plain.items())
     return bool(same and as_proven and flat["environment.subgaussian"] and flat["sampler"] == "exact")

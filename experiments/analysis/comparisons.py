@@ -16,7 +16,7 @@ def variance(cells: Sequence[Cell], data: Data) -> list[str]:
     sentences = []
     for noise in dict.fromkeys(cell.flat.get("noise", "own") for cell in cells):
         regret = {
-            str(cell.flat.get("posterior.sigma", cell.flat["posterior"])): final_regret(data[cell.id])
+            str(cell.flat.get("posterior.variance", cell.flat["posterior"])): final_regret(data[cell.id])
             for cell in cells
             if cell.flat.get("noise", "own") == noise
         }

@@ -263,7 +263,7 @@ def _stiffness(cells: Sequence[Cell], data: Data) -> list[str]:
 
 def _warmstart(cells: Sequence[Cell], data: Data) -> list[str]:
     """What a cold start costs, run by run at equal budget."""
-    done = {(*budget(cell), cell.flat["agent.warm"]): cell for cell in cells}
+    done = {(*budget(cell), cell.flat["agent.warm_start"]): cell for cell in cells}
     costs: dict[str, dict[str, np.ndarray]] = {}
     for place in dict.fromkeys(budget(cell) for cell in cells):
         warm, cold = done.get((*place, True)), done.get((*place, False))

@@ -93,8 +93,8 @@ def nuts(quick: bool) -> list[Measure]:
     environment, agent = Sparse(), Thompson(posterior=FGTSVA(), sampler=NUTS()).for_horizon(1000)
     played = simulate(environment, agent, rounds=200, runs=1, probes=[200])
     state = jax.tree.map(lambda x: jnp.asarray(x[0]), played.snapshots[0].states)
-    seen, _ = environment.round(jax.random.key(1), environment.start(jax.random.key(0)))
-    target = agent.target(state, seen)
+    seen, _ = environment.round(jax.random.key(1), environment.start(jax.random.key(0)), jnp.asarray(0))
+    target = agent.target(state, agent.embed(seen))
 
     @jax.jit
     def sampled(keys: Array) -> Array:

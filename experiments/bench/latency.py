@@ -23,13 +23,13 @@ COMPILING = """
 import json
 from jax import monitoring
 from fgtsva_ppl import FGTSVA, Sparse, Thompson, simulate
-from fgtsva_ppl.simulation.loop import _play
+from fgtsva_ppl.simulation import play_rounds
 events = []
 monitoring.register_event_listener(lambda event, **_: events.append(event.rpartition("/")[2]))
 agents = [Thompson(posterior=FGTSVA(c=c)) for c in (0, 1, 2, 3)]
 seconds = [simulate(Sparse(), agent, rounds=50, runs=1).seconds.compiling for agent in agents]
 kept, found = (events.count(name) for name in ("cache_misses", "cache_hits"))
-print(json.dumps([seconds[0], sum(seconds[1:]), _play._cache_size(), kept, found]))
+print(json.dumps([seconds[0], sum(seconds[1:]), play_rounds._cache_size(), kept, found]))
 """
 MEMORY = """
 import sys
@@ -37,8 +37,8 @@ from pathlib import Path
 from fgtsva_ppl import FGTSVA, SGLD, Contextual, Linear, Logistic, Thompson, simulate
 rounds, minibatch = map(int, sys.argv[1:])
 reward = Logistic() if minibatch else Linear()  # keeps rows, or sums
-agent = Thompson(reward, FGTSVA(sigma="estimated"), SGLD(steps=1, minibatch=minibatch))
-played = simulate(Contextual(arms=8), agent, rounds=rounds, runs=1, every=rounds // 1000)
+agent = Thompson(reward, FGTSVA(variance="estimated"), SGLD(steps=1, minibatch=minibatch))
+played = simulate(Contextual(arms=8), agent, rounds=rounds, runs=1, record_every=rounds // 1000)
 assert played.regret.shape == (1, 1000)
 # Not ru_maxrss, which begins with the peak of the process that started this one.
 (peak,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from experiments.bench.timing import Measure, at_most, best
-from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Thompson
+from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Estimated, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
 from fgtsva_ppl.environments.linear import LinearEnvironment
 from fgtsva_ppl.environments.noise import ConstantNoise, SteadyNoise
-from fgtsva_ppl.simulation.loop import reveal
+from fgtsva_ppl.simulation import reveal
 from fgtsva_ppl.types import Shape
 from samplers.settings import settings, static_int, traced_float
 
@@ -80,7 +80,7 @@ def general(quick: bool) -> list[Measure]:
     told = []
     for name, minibatch in (("all data", 0), ("16 data", 16)):
         sampler = SGLD(steps=5, minibatch=minibatch)
-        agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(sigma="estimated"), sampler=sampler)
+        agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(variance=Estimated()), sampler=sampler)
         costs = _rounds_after(environment, agent, (longest // 8, longest))
         few, many = costs.values()
         limit = 1.25 if minibatch else 8 * 1.25
@@ -128,8 +128,9 @@ def _piece_after(environment: Any, agent: Thompson, t: int) -> Piece:
     def turn(player: Any, key: Array, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
         own = jax.random.fold_in(key, number)
         seen, outcome = reveal(environment, own, environment.start(key), number)
-        acted, arm, _ = player.act(own, state, seen)
-        return agent.update(acted, seen, arm, outcome.means[arm] + outcome.noise), None
+        round = agent.embed(seen)
+        acted, arm, _ = player.act(own, state, round)
+        return agent.update(acted, round, arm, outcome.means[arm] + outcome.noise), None
 
     def begin(key: Array) -> ThompsonState:
         state = agent.grow(agent.start(key, environment.shape), 2 * t)

@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments.config.provenance import code_version, files_digest
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Agent, Environment
 from samplers.errors import InputError
 from samplers.registry import Registry

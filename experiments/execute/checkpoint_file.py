@@ -7,7 +7,7 @@ from experiments.config.cell import Cell
 from experiments.storage.codecs import checkpoint_to_tree, tree_to_checkpoint
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import Folder
-from fgtsva_ppl.simulation.loop import CheckpointState, state_structure
+from fgtsva_ppl.simulation import CheckpointState, state_structure
 
 SAVE_EVERY = 20.0  # seconds between checkpoints
 UNFINISHED = "unfinished"  # the kind of data under which a checkpoint is stored

@@ -8,7 +8,7 @@ packages that a study uses must be installed there.
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ from experiments.storage.codecs import (
     tree_to_snapshots,
 )
 from fgtsva_ppl import Simulation, configure, simulate
-from fgtsva_ppl.simulation.loop import Snapshot, state_structure
+from fgtsva_ppl.simulation import Snapshot, state_structure
 from fgtsva_ppl.timing import Seconds
 from samplers.errors import InputError
 
@@ -200,7 +200,7 @@ def simulate_slice(
         runs=runs,
         seed=cell.seed,
         first_run=first,
-        every=cell.record_every,
+        record_every=cell.record_every,
         probes=probes,
         devices=jax.devices()[:devices],
     )
@@ -214,11 +214,8 @@ def diagnose_cell(cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices:
 
 def concatenate_runs(slices: Sequence[Simulation]) -> Simulation:
     """The simulation of all runs, from simulations of consecutive slices of them."""
-    arrays: Mapping[str, np.ndarray] = {
-        field.name: np.concatenate([getattr(part, field.name) for part in slices])
-        for field in dataclasses.fields(Simulation)
-        if field.name not in ("seconds", "snapshots")
-    }
+    record = jax.tree.map(lambda *runs: np.concatenate(runs), *(part.record for part in slices))
+    outside_support = np.concatenate([part.outside_support for part in slices])
     snapshots = tuple(
         Snapshot(
             same_round[0].round,
@@ -227,4 +224,4 @@ def concatenate_runs(slices: Sequence[Simulation]) -> Simulation:
         for same_round in zip(*(part.snapshots for part in slices), strict=True)
     )
     seconds = Seconds(*map(sum, zip(*(part.seconds for part in slices), strict=True)))
-    return Simulation(**arrays, seconds=seconds, snapshots=snapshots)
+    return Simulation(record, outside_support, seconds, snapshots)

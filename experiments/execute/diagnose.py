@@ -9,7 +9,7 @@ import xarray as xr
 from experiments.config.cell import Cell
 from fgtsva_ppl.agents import Thompson
 from fgtsva_ppl.diagnostics import METRICS, Quality, Samples, probing, quality
-from fgtsva_ppl.simulation.loop import Snapshot
+from fgtsva_ppl.simulation import Snapshot
 
 type Groups = dict[str, xr.Dataset]  # path below the cell -> data
 

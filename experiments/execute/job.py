@@ -18,7 +18,7 @@ from experiments.storage.codecs import rounds_to_tree, snapshots_to_tree, tree_t
 from experiments.storage.errors import DamagedError, StoreError
 from experiments.storage.folder import Folder
 from fgtsva_ppl import Simulation, simulate
-from fgtsva_ppl.simulation.loop import Snapshot, state_structure
+from fgtsva_ppl.simulation import Snapshot, state_structure
 
 SLICES = "slice-*"  # the kind of data under which Dask tasks store some runs of a cell
 
@@ -91,7 +91,7 @@ class Job:
             rounds=cell.rounds,
             runs=cell.runs,
             seed=cell.seed,
-            every=cell.record_every,
+            record_every=cell.record_every,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
             devices=self.devices,

@@ -12,7 +12,7 @@ from experiments.execute.cell_status import CellStatus
 from experiments.execute.job import Job, Progress, no_progress
 from experiments.storage.folder import Folder, default_folder
 from experiments.storage.locks import POLL_INTERVAL
-from fgtsva_ppl.rewards.program import ZeroDensityError
+from fgtsva_ppl.rewards import ZeroDensityError
 from samplers.errors import InputError
 
 CHECK_EVERY = 2.0  # seconds between checks of what other processes have finished

@@ -11,17 +11,8 @@ from jaxtyping import Shaped
 
 from experiments.config.cell import Cell
 from fgtsva_ppl import Simulation
-from fgtsva_ppl.simulation.loop import CheckpointState, Snapshot
+from fgtsva_ppl.simulation import CheckpointState, Record, Snapshot
 from fgtsva_ppl.timing import Seconds
-
-DTYPES = {
-    "regret": "float64",
-    "action": "int32",
-    "acceptance_rate": "float32",
-    "num_divergent": "int32",
-    "num_gradients": "int32",
-    "num_resets": "int32",
-}
 
 
 def rounds_to_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
@@ -32,8 +23,8 @@ def rounds_to_tree(cell: Cell, simulation: Simulation) -> xr.DataTree:
         block, counted from 1), and whose attributes hold the cell's id and settings and the seconds that it took.
     """
     variables: dict[str, Any] = {
-        name: (("run", "round"), np.asarray(getattr(simulation, name), dtype))
-        for name, dtype in DTYPES.items()
+        name: (("run", "round"), np.asarray(values, Record.fields()[name].dtype))
+        for name, values in simulation.record.arrays().items()
     }
     variables["outside_support"] = ("run", np.asarray(simulation.outside_support, "int8"))
     coords = {
@@ -55,9 +46,10 @@ def cell_attributes(cell: Cell) -> dict[str, str]:
 
 def tree_to_simulation(tree: xr.DataTree, snapshots: Sequence[Snapshot]) -> Simulation:
     """The simulation back from its tree."""
-    arrays = {name: values(tree, name) for name in (*DTYPES, "outside_support")}
+    record = Record.from_arrays({name: values(tree, name) for name in Record.fields()})
+    outside_support = values(tree, "outside_support").astype(bool)
     seconds = Seconds(*(float(tree.attrs[name]) for name in ("seconds", "compile_seconds")))
-    return Simulation(**arrays, seconds=seconds, snapshots=tuple(snapshots))
+    return Simulation(record, outside_support, seconds, tuple(snapshots))
 
 
 def snapshots_to_tree(snapshots: Sequence[Snapshot]) -> xr.DataTree:

@@ -1,4 +1,4 @@
-"""Who decides: the Thompson agent, and the baselines, behind one protocol.
+"""Agents: Thompson sampling and the baselines, behind one base class.
 
 FGTS-VA, FGTS-A, FGTS-B and vanilla Thompson sampling are the agent `thompson` with that posterior. Vanilla Thompson
 sampling with heteroscedastic weights is the posterior `fgts_va` with c=0.
@@ -10,7 +10,7 @@ from fgtsva_ppl.agents.ensemble import Ensemble
 from fgtsva_ppl.agents.linear_ts import LinNATS, LinTS
 from fgtsva_ppl.agents.oful import OFUL, WeightedOFUL
 from fgtsva_ppl.agents.save import SAVE, LinVDTS
-from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
+from fgtsva_ppl.agents.thompson import EmbeddedRound, Thompson, ThompsonState
 from fgtsva_ppl.types import Agent
 from samplers.registry import Registry
 
@@ -33,6 +33,7 @@ __all__ = [
     "OFUL",
     "SAVE",
     "Clairvoyant",
+    "EmbeddedRound",
     "Ensemble",
     "EpsilonGreedy",
     "Greedy",

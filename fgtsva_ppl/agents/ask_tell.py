@@ -1,10 +1,10 @@
-"""Ask and tell: the Thompson agent for an environment that is not written in JAX.
+"""Ask and tell: the Thompson agent for environments that are not written in JAX.
 
     agent = ThompsonAgent(reward, posterior, sampler)
     arm = agent.ask(features, sigma)
     agent.tell(reward)
 
-Compiled once, and where rounds are kept once more whenever they outgrow their buffer, which then doubles.
+It compiles once. Where rounds are stored, it compiles again whenever their buffer is full and doubles.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,14 +16,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.agents import serialization
-from fgtsva_ppl.agents.thompson import Thompson, ThompsonState
-from fgtsva_ppl.posteriors.base import AFTERWARDS, REVEALED, Posterior
-from fgtsva_ppl.posteriors.feel_good import FGTSVA
+from fgtsva_ppl.agents.thompson import EmbeddedRound, Thompson, ThompsonState
+from fgtsva_ppl.posteriors import FGTSVA, Posterior
 from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
 from fgtsva_ppl.rewards import AnyReward, Linear
-from fgtsva_ppl.types import Round, Shape
+from fgtsva_ppl.types import ActionInfo, Round, Shape
 from samplers import MALA, Sampler
 from samplers.errors import InputError
 
@@ -31,15 +31,25 @@ START, ASK, PROBABILITIES = range(3)  # streams of the agent's randomness
 
 
 class Question(NamedTuple):
-    """What was asked, and which arm was the answer; its reward is yet to be told."""
+    """A question whose reward has not been observed yet."""
 
-    features: np.ndarray  # (arms, dim)
+    features: Float[np.ndarray, "arms size"]  # as the reward's program takes them
     sigma: float
-    arm: int
+    arm: int  # the answer
 
 
 class ThompsonAgent:
-    """Thompson sampling, a round at a time. What it does follows from its settings, its seed and what it is told."""
+    """Thompson sampling, one round at a time.
+
+    The agent draws f_t from the posterior of `Thompson` and answers with argmax_a f_t(x_t, a). Its answers are
+    determined by its settings, its seed, the questions and the rewards.
+
+    Attributes:
+        settings: The underlying agent.
+        questions: Number of questions so far, which is the number of the next one.
+        num_resets: Number of questions in which the sampler was not finite and was reset.
+        pending: Questions without a reward, by their numbers.
+    """
 
     def __init__(
         self,
@@ -47,16 +57,27 @@ class ThompsonAgent:
         posterior: Posterior = FGTSVA(),  # noqa: B008
         sampler: Sampler = MALA(),  # noqa: B008
         *,
-        warm: bool = True,
+        warm_start: bool = True,
         control_variate: bool = False,
         horizon: int = 1000,
         seed: int = 0,
     ) -> None:
-        """`horizon` is used where the posterior derives a setting from the number of rounds."""
-        self.settings = Thompson(reward, posterior, sampler, warm, control_variate).for_horizon(horizon)
+        """Creates an agent that has seen nothing.
+
+        Args:
+            reward: A reward class, or a function that is a NumPyro program.
+            posterior: The weights of the data and the feel-good bonus.
+            sampler: Draws from the posterior.
+            warm_start: See `Thompson`.
+            control_variate: See `Thompson`.
+            horizon: Number of rounds, for settings of the posterior that are derived from it.
+            seed: Of the agent's own randomness.
+        """
+        agent = Thompson(reward, posterior, sampler, warm_start, control_variate)
+        self.settings = agent.for_horizon(horizon)
         self.horizon, self.seed = int(horizon), int(seed)
-        self.questions = 0  # asked so far; the next one has this number
-        self.num_resets = 0  # of them, those in which the sampler went non-finite and was put back
+        self.questions = 0
+        self.num_resets = 0
         self.pending: dict[int, Question] = {}
         self._key = jax.random.key(seed)
         self._shape: Shape | None = None
@@ -64,53 +85,82 @@ class ThompsonAgent:
         self._capacity = SMALLEST_CAPACITY
 
     def ask(self, features: Any, sigma: float | None = None) -> int:
-        """The arm to pull: `features` has a row for each, `sigma` is the noise that the round is known to have."""
-        state, seen = self._begun(features, sigma)
+        """Chooses an arm.
+
+        Args:
+            features: One row for each arm, with shape (arms, dim).
+            sigma: Standard deviation of the round's noise, if the posterior needs it before the action.
+
+        Returns:
+            The index of the arm to pull.
+        """
+        state, round = self._prepare(features, sigma)
         key = self._stream(ASK, self.questions)
-        self._state, arm, effort = _act(self.settings, key, state, seen)
-        self.num_resets += int(effort.num_resets)
-        self.pending[self.questions] = Question(np.asarray(seen.actions), float(seen.sigma), int(arm))
+        self._state, arm, info, embedded = _act(self.settings, key, state, round)
+        self.num_resets += int(info.num_resets)
+        self.pending[self.questions] = Question(np.asarray(embedded), float(round.sigma), int(arm))
         self.questions += 1
         return int(arm)
 
     def tell(self, reward: float, question: int | None = None, sigma: float | None = None) -> None:
-        """The reward of a question: of the one that is pending, or by its number (they count from 0)."""
+        """Adds the reward of a question.
+
+        Args:
+            reward: The observed reward.
+            question: Number of the question, counted from 0; None for the only one that is pending.
+            sigma: Standard deviation of the round's noise, if the posterior needs it with the reward.
+        """
         number = self._number(question)
-        asked = self.pending[number]
-        if self.settings.posterior.sigma == AFTERWARDS:
-            asked = asked._replace(sigma=_deviation(sigma, "tell"))
+        answered = self.pending[number]
+        if self.settings.posterior.needs_sigma_after:
+            answered = answered._replace(sigma=_deviation(sigma, "tell"))
         elif sigma is not None:
-            raise InputError("sigma is told afterwards only to a posterior with sigma=afterwards")
+            raise InputError("tell takes sigma only for a posterior with variance=revealed_after")
         value = _finite(reward, "reward")
-        state = self._room()
-        seen = Round(jnp.asarray(asked.features), jnp.asarray(asked.sigma))
-        self._state = _update(self.settings, state, seen, jnp.asarray(asked.arm), jnp.asarray(value))
+        state = self._with_room()
+        assert self._shape is not None
+        round = EmbeddedRound(
+            self.settings.model(self._shape.arms, self._shape.dim),
+            Round(jnp.asarray(answered.features), jnp.asarray(answered.sigma)),
+        )
+        self._state = _update(self.settings, state, round, jnp.asarray(answered.arm), jnp.asarray(value))
         del self.pending[number]
 
     def tell_all(self, rewards: Mapping[int, float], sigmas: Mapping[int, float] | None = None) -> None:
-        """The rewards of several questions, by their numbers."""
-        for question, reward in rewards.items():  # all of it first: a batch with a mistake is not begun
+        """Adds the rewards of several questions, by their numbers. If one is not valid, none is added."""
+        for question, reward in rewards.items():
             self._number(question)
             _finite(reward, "reward")
-            if self.settings.posterior.sigma == AFTERWARDS:
+            if self.settings.posterior.needs_sigma_after:
                 _deviation(None if sigmas is None else sigmas.get(question), "tell")
         for question, reward in rewards.items():
             self.tell(reward, question, None if sigmas is None else sigmas.get(question))
 
     def forget(self, questions: Iterable[int]) -> None:
-        """Questions whose rewards will never come."""
+        """Drops questions whose rewards will never be observed."""
         for question in questions:
             del self.pending[self._number(question)]
 
-    def probabilities(self, features: Any, sigma: float | None = None, draws: int = 100) -> np.ndarray:
-        """How often each arm is best under so many draws, each made as `ask` would make it. Nothing is changed."""
-        state, seen = self._begun(features, sigma)
+    def probabilities(
+        self, features: Any, sigma: float | None = None, draws: int = 100
+    ) -> Float[np.ndarray, " arms"]:
+        """Estimates how likely `ask` is to choose each arm, without changing the agent.
+
+        Args:
+            features: As in `ask`.
+            sigma: As in `ask`.
+            draws: Number of independent draws from the agent's current state.
+
+        Returns:
+            The fraction of draws under which each arm is best.
+        """
+        state, round = self._prepare(features, sigma)
         keys = jax.random.split(self._stream(PROBABILITIES, self.questions), draws)
-        arms = np.asarray(_arms(self.settings, keys, state, seen))
-        return np.bincount(arms, minlength=len(seen.actions)) / draws
+        arms = np.asarray(_arms(self.settings, keys, state, round))
+        return np.bincount(arms, minlength=len(round.actions)) / draws
 
     def save(self, path: str | Path) -> None:
-        """Writes everything to one file, which holds numbers and text and no code."""
+        """Writes the agent to one file of numbers and text, without code."""
         serialization.save(
             Path(path),
             self.settings,
@@ -128,23 +178,30 @@ class ThompsonAgent:
         posterior: Posterior | None = None,
         sampler: Sampler | None = None,
     ) -> "ThompsonAgent":
-        """The agent that was saved, to go on exactly where it was. Parts that have no registered name are given."""
+        """Reads a saved agent, which continues exactly as the original would have.
+
+        Args:
+            path: The file.
+            reward: The reward, if it has no registered name.
+            posterior: The posterior, if it has no registered name.
+            sampler: The sampler, if it has no registered name.
+        """
         saved = serialization.load(Path(path), {"reward": reward, "posterior": posterior, "sampler": sampler})
         numbers = saved.numbers
-        names = ("warm", "control_variate", "horizon", "seed")
-        made = cls(**saved.parts, **{name: numbers[name] for name in names})
-        made.questions, made.num_resets = numbers["questions"], numbers["num_resets"]
-        made._capacity = numbers["capacity"]
-        made.pending = {int(number): Question(*question) for number, question in saved.pending.items()}
+        names = ("warm_start", "control_variate", "horizon", "seed")
+        agent = cls(**saved.parts, **{name: numbers[name] for name in names})
+        agent.questions, agent.num_resets = numbers["questions"], numbers["num_resets"]
+        agent._capacity = numbers["capacity"]
+        agent.pending = {int(number): Question(*question) for number, question in saved.pending.items()}
         if saved.leaves is not None:
-            made._shape = Shape(*numbers["shape"])
-            empty = jax.eval_shape(partial(made._empty, made._shape))
-            made._state = serialization.num_resets(empty, saved.leaves)
-        return made
+            agent._shape = Shape(*numbers["shape"])
+            empty = jax.eval_shape(partial(agent._empty, agent._shape))
+            agent._state = serialization.unflatten(empty, saved.leaves)
+        return agent
 
     def _numbers(self) -> dict[str, Any]:
         return {
-            "warm": self.settings.warm,
+            "warm_start": self.settings.warm_start,
             "control_variate": self.settings.control_variate,
             "horizon": self.horizon,
             "seed": self.seed,
@@ -154,95 +211,110 @@ class ThompsonAgent:
             "shape": self._shape,
         }
 
-    def _begun(self, features: Any, sigma: float | None) -> tuple[ThompsonState, Round]:
-        """The state with which a question is met, and the question as a round."""
-        actions, posterior = _matrix(features), self.settings.posterior
-        deviation = _deviation(sigma, "ask") if posterior.needs_sigma and posterior.sigma == REVEALED else 0.0
-        seen = Round(jnp.asarray(actions), jnp.asarray(deviation))
+    def _prepare(self, features: Any, sigma: float | None) -> tuple[ThompsonState, Round]:
+        """The state before a question, and the question as a round."""
+        actions = _matrix(features)
+        deviation = _deviation(sigma, "ask") if self.settings.posterior.needs_sigma_before else 0.0
+        round = Round(jnp.asarray(actions), jnp.asarray(deviation))
         if self._shape is not None and actions.shape != self._shape[:2]:
             raise InputError(f"features have shape {actions.shape}, and had {self._shape[:2]} before")
         if self._state is None:
             shape = Shape(len(actions), actions.shape[1], fixed_actions=False, linear=False)
-            self.settings.check(shape, lambda: seen)
-            self._shape, self._state = shape, self._empty(shape)  # not before all is well
-        return self._state, seen
+            self.settings.validate(shape, lambda: round)
+            self._shape, self._state = shape, self._empty(shape)  # last, so that an error changes nothing
+        return self._state, round
 
     def _empty(self, shape: Shape) -> ThompsonState:
         start = self.settings.start(self._stream(START, 0), shape)
         return self.settings.grow(start, self._capacity)
 
-    def _room(self) -> ThompsonState:
+    def _with_room(self) -> ThompsonState:
         """The state, with room for one more round."""
         assert self._state is not None
         if int(self._state.history.rounds) == self._capacity:
             self._capacity *= 2
-            self._state = _grown(self.settings, self._state, self._capacity)
+            self._state = _grow(self.settings, self._state, self._capacity)
         return self._state
 
     def _number(self, question: int | None) -> int:
-        waiting = ", ".join(map(str, self.pending)) or "none"
+        pending = ", ".join(map(str, self.pending)) or "none"
         if question is None:
             if len(self.pending) != 1:
-                raise InputError(f"tell which question it was: pending are {waiting}")
+                raise InputError(f"tell which question it was: pending are {pending}")
             return next(iter(self.pending))
         if question not in self.pending:
-            raise InputError(f"question {question!r} is not pending; pending are {waiting}")
+            raise InputError(f"question {question!r} is not pending; pending are {pending}")
         return question
 
-    def _stream(self, stream: int, number: int) -> Array:
+    def _stream(self, stream: int, number: int) -> Key[Array, ""]:
         return jax.random.fold_in(jax.random.fold_in(self._key, stream), number)
 
 
 @jax.jit
-def _act(agent: Thompson, key: Array, state: ThompsonState, seen: Round) -> Any:
-    return agent.act(key, state, seen)
+def _act(
+    agent: Thompson, key: Key[Array, ""], state: ThompsonState, round: Round
+) -> tuple[ThompsonState, Int[Array, ""], ActionInfo, Float[Array, "arms size"]]:
+    embedded = agent.embed(round)
+    return *agent.act(key, state, embedded), embedded.round.actions
 
 
 @jax.jit
-def _update(agent: Thompson, state: ThompsonState, seen: Round, arm: Array, reward: Array) -> ThompsonState:
-    return agent.update(state, seen, arm, reward)
+def _update(
+    agent: Thompson,
+    state: ThompsonState,
+    round: EmbeddedRound,
+    arm: Int[Array, ""],
+    reward: Float[Array, ""],
+) -> ThompsonState:
+    return agent.update(state, round, arm, reward)
 
 
 @partial(jax.jit, static_argnames="capacity")
-def _grown(agent: Thompson, state: ThompsonState, capacity: int) -> ThompsonState:
+def _grow(agent: Thompson, state: ThompsonState, capacity: int) -> ThompsonState:
     return agent.grow(state, capacity)
 
 
 @jax.jit
-def _arms(agent: Thompson, keys: Array, state: ThompsonState, seen: Round) -> Array:
+def _arms(
+    agent: Thompson, keys: Key[Array, " draws"], state: ThompsonState, round: Round
+) -> Int[Array, " draws"]:
+    embedded = agent.embed(round)
+
     def arm(key: Array) -> Array:
-        return agent.act(key, state, seen)[1]
+        return agent.act(key, state, embedded)[1]
 
     return jax.lax.map(arm, keys) if agent.sequential else jax.vmap(arm)(keys)
 
 
-def _matrix(features: Any) -> np.ndarray:
+def _matrix(features: Any) -> Float[np.ndarray, "arms dim"]:
     try:
-        made = np.asarray(features, dtype=float)
+        matrix = np.asarray(features, dtype=float)
     except (TypeError, ValueError):
         raise InputError("features must be numbers, a row for each arm") from None
-    if made.ndim != 2 or not made.size or not np.all(np.isfinite(made)):
-        raise InputError(f"features must be finite numbers, a row for each arm; they have shape {made.shape}")
-    return made
+    if matrix.ndim != 2 or not matrix.size or not np.all(np.isfinite(matrix)):
+        raise InputError(
+            f"features must be finite numbers, a row for each arm; they have shape {matrix.shape}"
+        )
+    return matrix
 
 
 def _finite(value: Any, name: str) -> float:
     try:
-        made = float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{name}={value!r} must be a number") from None
-    if not np.isfinite(made):
+    if not np.isfinite(number):
         raise InputError(f"{name}={value!r} must be finite")
-    return made
+    return number
 
 
 def _deviation(sigma: float | None, verb: str) -> float:
     if sigma is None:
         raise InputError(
             f"{verb} needs sigma, the standard deviation of the round's noise; where it is never known, "
-            "use FGTSVA(sigma='estimated') or another posterior"
+            "use FGTSVA(variance='estimated') or another posterior"
         )
-    made = _finite(sigma, "sigma")
-    if made < 0:
+    deviation = _finite(sigma, "sigma")
+    if deviation < 0:
         raise InputError(f"sigma={sigma!r} must not be negative")
-    return made
+    return deviation

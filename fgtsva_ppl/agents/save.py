@@ -1,51 +1,66 @@
-"""SAVE: layers of regressions, each with a finer norm, that adapt to a variance nobody reveals; and LinVDTS-style.
+"""SAVE: layers of regressions, each with a finer norm, that adapt to an unknown variance; and LinVDTS-style.
 
-Layer l (from 1 on) keeps Sigma_l = 2^-2l I + sum w^2 a a' over its own rounds. A round walks down the layers, over
-arms that survive, until a layer is (i) sure of every arm, or (iii) unsure of one and explores it.
+Layer l (from 1 on) keeps Sigma_l = 2^-2l I + sum w^2 a a' over its own rounds. A round descends the layers, over the
+surviving arms, until a layer is (i) certain of every arm, or (iii) uncertain of one and explores it.
 """
 
 import dataclasses
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float, Int, Key
 
-from fgtsva_ppl.agents.base import decide, delta_field, need_linear, radius_field
+from fgtsva_ppl.agents.base import decide, delta_field, radius_field, require_linear
 from fgtsva_ppl.agents.ridge import Ridge, ridge
-from fgtsva_ppl.horizon import known, or_else
-from fgtsva_ppl.types import ActionInfo, Round, Shape
-from samplers.settings import choice, settings, static_int, traced_float
+from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
+from samplers.settings import choice, required, settings, static_int, traced_float
 
-PRACTICAL_LAYERS = 5  # of uclaml/VACDB
-
-
-class Layers(NamedTuple):
-    """What the agent takes from round to round; a leading axis runs over the layers where it says so."""
-
-    ridge: Ridge  # of every layer
-    beta: Array  # (layers,)
-    pulls: Array  # (layers,), |Psi_l|
-    square: Array  # (layers,), sum w^2 r^2
-    layer: Array  # where the last walk ended, counted from 0
-    explores: Array  # whether it ended in branch (iii)
-    largest: Array  # the largest sigma_s so far
-    rounds: Array  # k - 1
+PRACTICAL_LAYERS = 5  # in the authors' repository uclaml/VACDB
 
 
-class Walk(NamedTuple):
-    """A walk down the layers."""
+class SAVEState(NamedTuple):
+    """What the agent carries from round to round.
 
-    layer: Array
-    allowed: Array  # (arms,), the surviving arms A_l
-    stopped: Array
-    explores: Array
+    Attributes:
+        ridge: One regression for each layer.
+        beta: Radius of each layer.
+        pulls: |Psi_l|, the number of rounds of each layer.
+        square: sum w^2 r^2 of each layer.
+        layer: Where the last descent ended, counted from 0.
+        explores: Whether it ended in branch (iii).
+        max_sigma: The largest sigma_s so far.
+        rounds: k - 1.
+    """
+
+    ridge: Ridge
+    beta: Float[Array, " layers"]
+    pulls: Float[Array, " layers"]
+    square: Float[Array, " layers"]
+    layer: Int[Array, ""]
+    explores: Bool[Array, ""]
+    max_sigma: Float[Array, ""]
+    rounds: Int[Array, ""]
+
+
+class Descent(NamedTuple):
+    """A descent through the layers."""
+
+    layer: Int[Array, ""]
+    allowed: Bool[Array, " arms"]  # the surviving arms A_l
+    stopped: Bool[Array, ""]
+    explores: Bool[Array, ""]
 
 
 @settings
-class SAVE:
-    """SAVE (Zhao, He, Zhou, Zhang, Gu 2023, Alg. 1), all layers."""
+class SAVE(Agent):
+    """SAVE (Zhao, He, Zhou, Zhang, Gu 2023, Alg. 1), with all its layers.
+
+    In layer l it plays argmax_a <a, theta_l> + beta_l ||a||_{Sigma_l^-1} over the surviving arms, or explores an arm
+    with ||a||_{Sigma_l^-1} > 2^-l.
+    """
 
     radius: float = radius_field()
     constants: str = choice(
@@ -83,81 +98,92 @@ class SAVE:
     delta: float | None = delta_field()
 
     label: ClassVar[str] = "SAVE"
-    sequential: ClassVar[bool] = False
 
-    def for_horizon(self, rounds: int) -> "SAVE":
+    @override
+    def for_horizon(self, rounds: int) -> Self:
         """delta = 1/T, R = sqrt(2 log(2T/delta)) (for sigma <= 1), alpha = 1/(R T^(3/2)), L = ceil(log2(1/alpha))."""
-        delta = or_else(self.delta, 1 / rounds)
-        tail = or_else(self.tail, math.sqrt(2 * math.log(2 * rounds / delta)))
-        alpha = or_else(self.alpha, min(0.5, rounds**-1.5 / or_else(self.noise, tail)))
+        delta = 1 / rounds if self.delta is None else self.delta
+        tail = math.sqrt(2 * math.log(2 * rounds / delta)) if self.tail is None else self.tail
+        bound = tail if self.noise is None else self.noise
+        alpha = min(0.5, rounds**-1.5 / bound) if self.alpha is None else self.alpha
         derived = PRACTICAL_LAYERS if self.constants == "practical" else math.ceil(math.log2(1 / alpha))
-        log_rounds = or_else(self.log_rounds, math.log(rounds))
+        log_rounds = math.log(rounds) if self.log_rounds is None else self.log_rounds
         return dataclasses.replace(
             self, layers=self.layers or derived, alpha=alpha, tail=tail, log_rounds=log_rounds, delta=delta
         )
 
-    def start(self, key: Array, shape: Shape) -> Layers:
+    @override
+    def start(self, key: Key[Array, ""], shape: Shape) -> SAVEState:
         """Sigma_l = 2^-2l I, beta_l = 2^(-l+1), Psi_l empty."""
-        need_linear(self.label, shape)
-        known(self.alpha, "alpha")
+        require_linear(self.label, shape)
+        required(self.alpha, "alpha")
         level = 2.0 ** -(1 + jnp.arange(self.layers))
         beta = 2 * level
         if self.constants == "practical":
-            beta = jnp.full(self.layers, jnp.sqrt(shape.dim * known(self.log_rounds, "log_rounds")) / 4)
+            beta = jnp.full(self.layers, jnp.sqrt(shape.dim * required(self.log_rounds, "log_rounds")) / 4)
         none = jnp.zeros(self.layers)
         start, never = jnp.zeros((), int), jnp.zeros((), bool)
         ridges = jax.vmap(lambda lam: ridge(shape.dim, lam))(level**2)
-        return Layers(ridges, beta, none, none, start, never, jnp.zeros(()), start)
+        return SAVEState(ridges, beta, none, none, start, never, jnp.zeros(()), start)
 
-    def grow(self, state: Any, capacity: int) -> Any:
-        """Keeps no rounds."""
-        return state
+    @override
+    def act(
+        self, key: Key[Array, ""], state: SAVEState, round: Round
+    ) -> tuple[SAVEState, Int[Array, ""], ActionInfo]:
+        """Descends the layers, then exploits (i) or explores (iii)."""
+        descent = self.descend(state, round.actions)
+        layer, beta = at(state.ridge, descent.layer), self.radius * state.beta[descent.layer]
+        uncertain = layer.norms(round.actions) > level_of(descent.layer)
+        allowed = descent.allowed & (uncertain | ~descent.explores)
+        scores = self.scores(key, layer, beta, descent, round.actions)
+        return state._replace(layer=descent.layer, explores=descent.explores), *decide(scores, allowed)
 
-    def act(self, key: Array, state: Layers, seen: Round) -> tuple[Layers, Array, ActionInfo]:
-        """Walks down, then exploits (i) or explores (iii)."""
-        walk = self.walk(state, seen.actions)
-        layer, beta = at(state.ridge, walk.layer), self.radius * state.beta[walk.layer]
-        uncertain = layer.norms(seen.actions) > level_of(walk.layer)
-        allowed = walk.allowed & (uncertain | ~walk.explores)
-        scores = self.scores(key, layer, beta, walk, seen.actions)
-        return state._replace(layer=walk.layer, explores=walk.explores), *decide(scores, allowed)
-
-    def scores(self, key: Array, layer: Ridge, beta: Array, walk: Walk, actions: Array) -> Array:
-        """The upper confidence bound; when exploring, whatever `explore` says."""
+    def scores(
+        self,
+        key: Key[Array, ""],
+        layer: Ridge,
+        beta: Float[Array, ""],
+        descent: Descent,
+        actions: Float[Array, "arms dim"],
+    ) -> Float[Array, " arms"]:
+        """The upper confidence bounds; when exploring, what the setting `explore` chooses."""
         norms = layer.norms(actions)
-        best = actions @ layer.estimate + beta * norms
+        bounds = actions @ layer.estimate + beta * norms
         if self.explore == "ucb":
-            return best
+            return bounds
         free = norms if self.explore == "widest" else jax.random.uniform(key, norms.shape)
-        return jnp.where(walk.explores, free, best)
+        return jnp.where(descent.explores, free, bounds)
 
-    def walk(self, state: Layers, actions: Array) -> Walk:
-        """From layer 1 to the layer where the round is decided."""
-        alpha = known(self.alpha, "alpha")
+    def descend(self, state: SAVEState, actions: Float[Array, "arms dim"]) -> Descent:
+        """Goes from layer 1 to the layer where the round is decided."""
+        alpha = required(self.alpha, "alpha")
 
-        def descend(walk: Walk) -> Walk:
-            layer, level = at(state.ridge, walk.layer), level_of(walk.layer)
-            widest = jnp.max(jnp.where(walk.allowed, layer.norms(actions), 0))
-            # In the last layer 2^-L <= alpha in theory; with fewer layers than that it is as sure as one gets.
-            sure = (widest <= alpha) | ((walk.layer == self.layers - 1) & (widest <= level))
-            down = ~sure & (widest <= level)
-            means = jnp.where(walk.allowed, actions @ layer.estimate, -jnp.inf)
-            slack = 2 * level * self.radius * state.beta[walk.layer]
-            survivors = walk.allowed & (means >= jnp.max(means) - slack)
-            return Walk(
-                jnp.where(down, walk.layer + 1, walk.layer),
-                jnp.where(down, survivors, walk.allowed),
+        def step(descent: Descent) -> Descent:
+            layer, level = at(state.ridge, descent.layer), level_of(descent.layer)
+            widest = jnp.max(jnp.where(descent.allowed, layer.norms(actions), 0))
+            # In theory 2^-L <= alpha in the last layer; with fewer layers it counts as certain.
+            certain = (widest <= alpha) | ((descent.layer == self.layers - 1) & (widest <= level))
+            down = ~certain & (widest <= level)
+            means = jnp.where(descent.allowed, actions @ layer.estimate, -jnp.inf)
+            slack = 2 * level * self.radius * state.beta[descent.layer]
+            survivors = descent.allowed & (means >= jnp.max(means) - slack)
+            return Descent(
+                jnp.where(down, descent.layer + 1, descent.layer),
+                jnp.where(down, survivors, descent.allowed),
                 ~down,
-                ~down & ~sure,
+                ~down & ~certain,
             )
 
         never = jnp.zeros((), bool)
-        first = Walk(jnp.zeros((), int), jnp.ones(actions.shape[0], bool), never, never)
-        return jax.lax.while_loop(lambda walk: ~walk.stopped, descend, first)
+        first = Descent(jnp.zeros((), int), jnp.ones(actions.shape[0], bool), never, never)
+        return jax.lax.while_loop(lambda descent: ~descent.stopped, step, first)
 
-    def update(self, state: Layers, seen: Round, action: Array, reward: Array) -> Layers:
+    @override
+    def update(
+        self, state: SAVEState, round: Round, action: Int[Array, ""], reward: Float[Array, ""]
+    ) -> SAVEState:
         """In branch (iii), and only there, the layer gets the datum with weight w^2, w = 2^-l / ||a||."""
-        old, level, features = at(state.ridge, state.layer), level_of(state.layer), seen.actions[action]
+        old, level, features = at(state.ridge, state.layer), level_of(state.layer), round.actions[action]
         square = (level / old.norms(features)) ** 2
         new = old.added(features, reward, square)
         here = state.explores & (jnp.arange(self.layers) == state.layer)
@@ -167,22 +193,22 @@ class SAVE:
             ),
             pulls=state.pulls + here,
             square=state.square + here * square * reward**2,
-            largest=jnp.maximum(state.largest, seen.sigma),
+            max_sigma=jnp.maximum(state.max_sigma, round.sigma),
             rounds=state.rounds + 1,
         )
         if self.constants == "practical":
             return state
         return state._replace(beta=jnp.where(here, self.beta(state, new), state.beta))
 
-    def beta(self, state: Layers, new: Ridge) -> Array:
-        """beta_{k,l} of the layer that has just taken in round k."""
+    def beta(self, state: SAVEState, new: Ridge) -> Float[Array, ""]:
+        """The radius beta_{k,l} of the layer to which round k was added."""
         level, k = level_of(state.layer), state.rounds
-        delta = known(self.delta, "delta")
-        R = known(self.tail, "tail") * state.largest if self.noise is None else self.noise
+        delta = required(self.delta, "delta")
+        R = required(self.tail, "tail") * state.max_sigma if self.noise is None else self.noise
         log_k = jnp.log(4 * k**2 * self.layers / delta)
         log_next = jnp.log(4 * (k + 1) ** 2 * self.layers / delta)
         theta = new.estimate
-        # sum w^2 (r - <theta, a>)^2 without the rounds: the ridge's own part of Sigma is taken off again.
+        # sum w^2 (r - <theta, a>)^2 from sums alone: the ridge's own part of Sigma is subtracted.
         fitted = theta @ (new.precision @ theta) - level**2 * theta @ theta
         residual = jnp.maximum(state.square[state.layer] - 2 * theta @ new.moment + fitted, 0)
         estimates = 1 / level >= self.threshold * jnp.sqrt(log_next)
@@ -193,23 +219,31 @@ class SAVE:
 
 @settings
 class LinVDTS(SAVE):
-    """LinVDTS-style: SAVE's walk, elimination and weights, then a draw theta ~ N(th_l, beta_l^2 Sigma_l^-1).
+    """LinVDTS-style: the layers of SAVE, and in the last one a draw theta ~ N(theta_l, beta_l^2 Sigma_l^-1).
 
     A reconstruction from the abstract of Xu, Min & Wang (2023); its details were not checked against their text.
     """
 
     label: ClassVar[str] = "LinVDTS-style"
 
-    def scores(self, key: Array, layer: Ridge, beta: Array, walk: Walk, actions: Array) -> Array:
-        """<a, theta> under the draw, exploring or not."""
+    @override
+    def scores(
+        self,
+        key: Key[Array, ""],
+        layer: Ridge,
+        beta: Float[Array, ""],
+        descent: Descent,
+        actions: Float[Array, "arms dim"],
+    ) -> Float[Array, " arms"]:
+        """<a, theta> under a draw, whether exploring or not."""
         return actions @ layer.draw(key, beta)
 
 
-def at(stack: Ridge, layer: Array) -> Ridge:
+def at(stack: Ridge, layer: Int[Array, ""]) -> Ridge:
     """The regression of one layer, counted from 0."""
     return jax.tree.map(lambda x: x[layer], stack)
 
 
-def level_of(layer: Array) -> Array:
+def level_of(layer: Int[Array, ""]) -> Float[Array, ""]:
     """2^-l of a layer counted from 0."""
     return 2.0 ** -(layer + 1.0)

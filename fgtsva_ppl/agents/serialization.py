@@ -1,4 +1,4 @@
-"""An agent on disk: a zip file of plain arrays, and text that names its parts. Nothing in it is ever run."""
+"""An agent on disk: a zip file of plain arrays, and text that names its parts. Nothing in it is ever executed."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Shaped
 
 from fgtsva_ppl.agents.thompson import Thompson
 from fgtsva_ppl.posteriors.feel_good import POSTERIORS
@@ -19,17 +20,27 @@ from samplers.errors import InputError
 from samplers.registry import Registry
 from samplers.settings import flatten
 
-FORMAT = "fgtsva agent 3"
+FORMAT = "fgtsva agent 4"
 PARTS: dict[str, Registry[Any]] = {"reward": REWARDS, "posterior": POSTERIORS, "sampler": SAMPLERS}
 
 
-class Saved(NamedTuple):
-    """What a file holds."""
+type Pending = Mapping[str, tuple[Float[np.ndarray, "arms size"], float, int]]  # features, sigma, arm
+
+
+class SavedAgent(NamedTuple):
+    """The contents of a file.
+
+    Attributes:
+        parts: Reward, posterior and sampler.
+        numbers: Counters and options.
+        leaves: Of the state; None if no question was asked yet.
+        pending: Questions without a reward, by their numbers.
+    """
 
     parts: dict[str, Any]
     numbers: dict[str, Any]
-    leaves: list[np.ndarray] | None  # of the state, if there was one yet
-    pending: dict[str, tuple[np.ndarray, float, int]]
+    leaves: list[Shaped[np.ndarray, "..."]] | None
+    pending: Pending
 
 
 def save(
@@ -37,9 +48,9 @@ def save(
     agent: Thompson,
     numbers: Mapping[str, Any],
     leaves: Sequence[Any] | None,
-    pending: Mapping[str, tuple[np.ndarray, float, int]],
+    pending: Pending,
 ) -> None:
-    """Writes the file in one step: it is whole, or as it was before."""
+    """Writes the file atomically: it is complete, or as it was before."""
     text = {
         "format": FORMAT,
         "parts": {group: _described(registry, getattr(agent, group)) for group, registry in PARTS.items()},
@@ -49,17 +60,17 @@ def save(
     }
     arrays = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(leaves or ())}
     arrays |= {f"pending_{number}": features for number, (features, *_) in pending.items()}
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             np.savez(file, about=np.array(json.dumps(text)), **arrays)  # type: ignore[arg-type]
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def load(path: Path, given: Mapping[str, Any]) -> Saved:
-    """Reads a file; `given` are parts that take the place of those it names."""
+def load(path: Path, given: Mapping[str, Any]) -> SavedAgent:
+    """Reads a file; `given` are parts that replace those it names."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -67,7 +78,7 @@ def load(path: Path, given: Mapping[str, Any]) -> Saved:
         if text["format"] != FORMAT:
             raise KeyError(text["format"])
         leaves = text["leaves"]
-        kept = None if leaves is None else [arrays[f"leaf_{i}"] for i in range(leaves)]
+        state = None if leaves is None else [arrays[f"leaf_{i}"] for i in range(leaves)]
         pending = {n: (arrays[f"pending_{n}"], sigma, arm) for n, (sigma, arm) in text["pending"].items()}
         described = {group: text["parts"][group] for group in PARTS}
         numbers = text["numbers"]
@@ -76,11 +87,11 @@ def load(path: Path, given: Mapping[str, Any]) -> Saved:
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile):
         raise InputError(f"{path} is not a saved agent, or is damaged") from None
     parts = {group: _rebuilt(group, part, given.get(group)) for group, part in described.items()}
-    return Saved(parts, numbers, kept, pending)
+    return SavedAgent(parts, numbers, state, pending)
 
 
-def num_resets(empty: Any, leaves: Sequence[np.ndarray]) -> Any:
-    """The leaves in their tree, if they fit into it."""
+def unflatten(empty: Any, leaves: Sequence[Shaped[np.ndarray, "..."]]) -> Any:
+    """Puts leaves into the tree of an empty state. Raises InputError if their shapes do not fit."""
     expected, tree = jax.tree.flatten(empty)
     shapes = [(leaf.shape, leaf.dtype) for leaf in expected]
     if shapes != [(leaf.shape, leaf.dtype) for leaf in leaves]:
@@ -91,7 +102,7 @@ def num_resets(empty: Any, leaves: Sequence[np.ndarray]) -> Any:
 
 
 def _described(registry: Registry[Any], part: Any) -> dict[str, Any] | None:
-    """A part by its name and settings, or nothing if it has no name."""
+    """A part by its name and settings, or None if it has no registered name."""
     names = {cls: name for name, cls in registry}
     if type(part) not in names:
         return None

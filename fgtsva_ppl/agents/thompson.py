@@ -2,61 +2,81 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float, Int, Key
 
-from fgtsva_ppl.posteriors.base import Posterior
-from fgtsva_ppl.posteriors.feel_good import FGTSVA
-from fgtsva_ppl.posteriors.history import Anchor, GradientCache, History, empty, grown
+from fgtsva_ppl.posteriors import FGTSVA, History, Posterior, posterior_target
+from fgtsva_ppl.posteriors.gradient_cache import refresh_gradient_cache, update_gradient_cache
+from fgtsva_ppl.posteriors.history import Anchor, GradientCache, ProgramShape, empty, grown
 from fgtsva_ppl.rewards import AnyReward, FlatModel, Linear, flat_model
-from fgtsva_ppl.rewards.program import check_values
-from fgtsva_ppl.types import ActionInfo, Round, Shape
+from fgtsva_ppl.rewards.inspection import check_values
+from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
 from samplers.errors import InputError
 from samplers.settings import flag, nested, settings, static
 
 
 class ThompsonState(NamedTuple):
-    """What the agent takes from round to round."""
+    """What the agent carries from round to round."""
 
     history: History
     sampler: SamplerState
 
 
+class EmbeddedRound(NamedTuple):
+    """A round whose features are those of the reward's program."""
+
+    model: FlatModel
+    round: Round
+
+
 @settings
-class Thompson:
-    """Samples f_t from the posterior and plays argmax_a f_t(x_t, a)."""
+class Thompson(Agent):
+    """Thompson sampling: draws f_t from the posterior p_t and plays argmax_a f_t(x_t, a).
+
+    With posterior FGTSVA this is Algorithm 1 of the paper. A state is started with `start`, and each round calls
+    `embed`, `act` and `update`.
+
+    Attributes:
+        reward: The class of reward functions, as a NumPyro program.
+        posterior: The weights of the data and the feel-good bonus.
+        sampler: Draws from the posterior, exactly or approximately.
+        warm_start: Whether a round's sampling starts where the last round ended.
+        control_variate: Whether minibatch gradients are corrected by the gradient at a mode.
+    """
 
     reward: AnyReward = static(default=Linear())
     posterior: Posterior = nested(default=FGTSVA())
     sampler: Sampler = nested(default=MALA())
-    warm: bool = flag(
+    warm_start: bool = flag(
         default=True,
-        doc="start each round where the last ended; false: at a draw from the prior, with nothing learnt",
+        doc="start each round where the last one ended; false: at a draw from the prior, without adapted state",
     )
     control_variate: bool = flag(
         default=False,
-        doc="minibatch gradients estimate only the difference to the gradient at a mode, which is looked for anew "
-        "whenever the history's room is looked after",
+        doc="minibatch gradients only estimate the difference to the gradient at a mode, which is searched again "
+        "whenever the history grows",
     )
 
     @property
+    @override
     def sequential(self) -> bool:
-        """As its sampler."""
         return self.sampler.sequential
 
-    def for_horizon(self, rounds: int) -> "Thompson":
-        """The same agent with everything that is derived from the horizon filled in."""
+    @override
+    def for_horizon(self, rounds: int) -> Self:
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
-    def start(self, key: Array, shape: Shape) -> ThompsonState:
-        """Starts the sampler at a draw from the prior."""
-        if not self.warm and getattr(self.sampler, "adapt", False):
+    @override
+    def start(self, key: Key[Array, ""], shape: Shape) -> ThompsonState:
+        """Starts the sampler at a draw from the prior, with an empty history."""
+        if not self.warm_start and getattr(self.sampler, "adapt", False):
             raise InputError(
-                "adapt=true learns from round to round, which warm=false forgets; set one of them"
+                "adapt=true learns from round to round, which warm_start=false forgets; set one of them"
             )
         model = self.model(shape.arms, shape.dim)
         history = empty(
@@ -69,97 +89,121 @@ class Thompson:
         sampler = self.sampler.init(key, model.draw)
         minibatch = bool(getattr(self.sampler, "minibatch", False))
         if self.control_variate and model.linear:
-            raise InputError("control_variate needs data that are kept; linear rewards are kept as sums")
+            raise InputError("control_variate needs stored data; of linear rewards only sums are stored")
         if self.control_variate and not minibatch:
             raise InputError(
-                "control_variate is for minibatch gradients: set sampler.minibatch of sgld or its kin"
+                "control_variate is for minibatch gradients: set sampler.minibatch of sgld or a sampler of its family"
             )
         if minibatch and not model.linear:
             anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None
             curvature = jnp.zeros((model.size, model.size))
-            history = history._replace(gradient_cache=GradientCache(curvature, anchor, shape.arms, shape.dim))
+            cache = GradientCache(curvature, anchor, ProgramShape(shape.arms, shape.dim))
+            history = history._replace(gradient_cache=cache)
         return ThompsonState(history, sampler)
 
     def model(self, arms: int, dim: int) -> FlatModel:
-        """The reward's program, for rounds of so many arms with features of the given dimension."""
-        model = flat_model(self.posterior.reward(self.reward), dim, arms)
-        if model.noisy and not self.posterior.models_variance:
+        """The reward's program, for rounds of `arms` arms with `dim` features each."""
+        variance = self.posterior.variance_model
+        model = flat_model(variance.reward(self.reward), dim, arms)
+        if model.noisy and not variance.sampled:
             raise InputError(
-                "a reward program that models its noise needs posterior fgts_va with sigma=modelled"
+                "a reward program that models its noise needs posterior fgts_va with variance=modelled"
             )
         return model
 
-    def check(self, shape: Shape, first: Callable[[], Round]) -> None:
-        """Raises InputError where the reward is not a number for the arms of the first round."""
+    @override
+    def validate(self, shape: Shape, first_round: Callable[[], Round]) -> None:
+        """Raises InputError if the rewards of a first round are not finite under the prior."""
         model = self.model(shape.arms, shape.dim)
-        if not model.linear:  # else it is one wherever the parameters are
-            check_values(self.reward, model, model.embed(first().actions))
+        if not model.linear:  # a linear reward is always finite
+            check_values(self.reward, model, model.embed(first_round().actions))
 
-    def embedded(self, seen: Round) -> tuple[FlatModel, Round]:
-        """The reward's program, and the round with features as the program wants them."""
-        model = self.model(*seen.actions.shape)
-        return model, seen._replace(actions=model.embed(seen.actions))
-
+    @override
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history, and goes through all data for what minibatches cannot tell."""
+        """Makes room in the history, and refreshes what samplers with minibatches know of all data."""
         history = grown(state.history, capacity)
         if history.gradient_cache is not None:
-            model = self.model(history.gradient_cache.arms, history.gradient_cache.dim)
-            history = self.posterior.renewed(model, history, state.sampler.position)
+            model = self.model(history.gradient_cache.shape.arms, history.gradient_cache.shape.dim)
+            history = refresh_gradient_cache(self.posterior, model, history, state.sampler.position)
         return state._replace(history=history)
 
-    def target(self, state: ThompsonState, seen: Round) -> Target:
-        """The posterior of the round."""
-        model, seen = self.embedded(seen)
-        return self.posterior.target(model, state.history, seen)
+    @override
+    def embed(self, round: Round) -> EmbeddedRound:
+        """Computes the features that the reward's program takes."""
+        model = self.model(*round.actions.shape)
+        return EmbeddedRound(model, round._replace(actions=model.embed(round.actions)))
 
-    def act(self, key: Array, state: ThompsonState, seen: Round) -> tuple[ThompsonState, Array, ActionInfo]:
-        """Draws and plays. A sampler that went non-finite is put back to where it last was finite, and counted."""
-        proposed, draw = self.draw(key, state, seen)
+    def target(self, state: ThompsonState, round: EmbeddedRound) -> Target:
+        """The posterior of the round."""
+        return posterior_target(self.posterior, round.model, state.history, round.round)
+
+    @override
+    def act(
+        self, key: Key[Array, ""], state: ThompsonState, round: EmbeddedRound
+    ) -> tuple[ThompsonState, Int[Array, ""], ActionInfo]:
+        """Draws and plays. If the draw is not finite, the last finite position is used, and `num_resets` is 1."""
+        proposed, draw = self.draw(key, state, round)
         finite = jnp.all(jnp.isfinite(draw.position))
         sampler, position = jax.tree.map(
             lambda new, old: jnp.where(finite, new, old),
             (proposed, draw.position),
             (state.sampler, state.sampler.position),
         )
-        effort = ActionInfo(draw.acceptance_rate, draw.num_divergent, draw.num_gradients, ~finite)
-        return state._replace(sampler=sampler), self.best(position, seen), effort
+        num_resets = jnp.asarray(~finite, int)
+        info = ActionInfo(draw.acceptance_rate, draw.num_divergent, draw.num_gradients, num_resets)
+        return state._replace(sampler=sampler), self.best(position, round), info
 
-    def outside_support(self, state: ThompsonState, seen: Round) -> Array:
-        """Whether the sampler's position has no density in the round's posterior."""
-        return ~jnp.isfinite(self.target(state, seen).logdensity(state.sampler.position))
+    def draw(
+        self, key: Key[Array, ""], state: ThompsonState, round: EmbeddedRound
+    ) -> tuple[SamplerState, Draw]:
+        """The draw of a round from its posterior."""
+        key, start = self.start_sampler(key, state, round)
+        return self.sampler.sample(key, self.target(state, round), start)
 
-    def draw(self, key: Array, state: ThompsonState, seen: Round) -> tuple[SamplerState, Draw]:
-        """The draw of a round."""
-        key, begin = self.begin(key, state, seen)
-        return self.sampler.sample(key, self.target(state, seen), begin)
+    def start_sampler(
+        self, key: Key[Array, ""], state: ThompsonState, round: EmbeddedRound
+    ) -> tuple[Key[Array, ""], SamplerState]:
+        """Where a round's sampling starts: where the last round ended, or at a draw from the prior.
 
-    def begin(self, key: Array, state: ThompsonState, seen: Round) -> tuple[Array, SamplerState]:
-        """Where a round's sampling begins, where the last round ended or at a draw from the prior; and a key for it."""
-        if self.warm:
+        Returns:
+            A key for the draw, and the sampler's state.
+        """
+        if self.warm_start:
             return key, state.sampler
-        key, start = jax.random.split(key)
-        return key, self.sampler.init(start, self.model(*seen.actions.shape).draw)
+        key, start_key = jax.random.split(key)
+        return key, self.sampler.init(start_key, round.model.draw)
 
-    def best(self, position: Array, seen: Round) -> Array:
-        """The arm that is best under a position; ties go to the lowest index."""
-        model, seen = self.embedded(seen)
-        return jnp.argmax(model.function(position)(seen.actions))
+    def best(self, position: Float[Array, " size"], round: EmbeddedRound) -> Int[Array, ""]:
+        """The best arm under a position; ties go to the lowest index."""
+        return jnp.argmax(round.model.function(position)(round.round.actions))
 
-    def update(self, state: ThompsonState, seen: Round, action: Array, reward: Array) -> ThompsonState:
-        """Adds the datum with its weight."""
-        model, embedded = self.embedded(seen)
-        sigma = seen.sigma
-        if self.posterior.sigma_unobserved:
-            predicted = model.function(state.sampler.position)(embedded.actions[action][None])[0]
-            sigma = jnp.abs(reward - predicted)
+    @override
+    def update(
+        self,
+        state: ThompsonState,
+        round: EmbeddedRound,
+        action: Int[Array, ""],
+        reward: Float[Array, ""],
+    ) -> ThompsonState:
+        """Adds the datum with its weight to the history."""
+        model, (actions, sigma) = round
+        position = state.sampler.position
+
+        def residual() -> Array:
+            return reward - model.function(position)(actions[action][None])[0]
+
+        sigma = self.posterior.variance_model.observed_sigma(sigma, residual)
         history = state.history.added(
-            embedded.actions,
+            actions,
             action,
             reward,
             self.posterior.weight(sigma),
-            self.posterior.variance(sigma),
+            self.posterior.round_variance(sigma),
         )
         if history.gradient_cache is not None:
-            history = self.posterior.followed(model, history, state.sampler.position)
+            history = update_gradient_cache(self.posterior, model, history, position)
         return state._replace(history=history)
+
+    @override
+    def in_support(self, state: ThompsonState, round: EmbeddedRound) -> Bool[Array, ""]:
+        return jnp.isfinite(self.target(state, round).logdensity(state.sampler.position))

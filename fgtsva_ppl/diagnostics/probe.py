@@ -15,7 +15,7 @@ from jax import Array
 from jax.sharding import Mesh
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
-from fgtsva_ppl.simulation.loop import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
 from samplers import NUTS, Draw, Exact, MarkovSampler, Sampler, SamplerState, Target
 from samplers.adaptation.preconditioning import frame
@@ -178,10 +178,11 @@ def _known(
     """One program for all samplers of a posterior."""
 
     def one(key: Array, history: Any, position: Array, seen: Round, means: Array) -> Known:
-        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), seen)
-        prior, own = agent.model(*seen.actions.shape).draw, _keys(key, t)
+        round = agent.embed(seen)
+        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), round)
+        prior, own = round.model.draw, _keys(key, t)
         reference, diverged = _reference(own.truth, target, prior, sizes)
-        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
+        best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
         climbs: Callable[[Array], Climb] = jax.vmap(lambda key: climb(key, target, prior))
         return Known(
             reference,
@@ -219,11 +220,12 @@ def _probe(
 def _one(
     agent: Thompson, sizes: Sizes, t: Array, key: Array, state: ThompsonState, climbs: Climb, seen: Round
 ) -> Drawn:
-    target, own = agent.target(state, seen), _keys(key, t)
-    known = agent.target(state._replace(history=state.history.without_gradient_cache()), seen)
+    round = agent.embed(seen)
+    target, own = agent.target(state, round), _keys(key, t)
+    known = agent.target(state._replace(history=state.history.without_gradient_cache()), round)
 
     def begin(key: Array) -> tuple[Array, Any]:
-        return agent.begin(key, state, seen)
+        return agent.start_sampler(key, state, round)
 
     def sample(key: Array, begin: Any) -> Draw:
         draw = agent.sampler.sample(key, target, begin)[1]
@@ -237,7 +239,7 @@ def _one(
         return elsewhere(key, agent.sampler, state.sampler, known, prior, climb)
 
     many: Callable[[Any], Any] = _one_by_one if agent.sequential else jax.vmap
-    prior = agent.model(*seen.actions.shape).draw
+    prior = round.model.draw
     each = sizes.replicas // sizes.superchains
     # from the round's own start and from the spread ones in one go: it is the same program
     own_keys, own_begin = jax.vmap(begin)(jax.random.split(own.as_used, sizes.replicas))
@@ -252,7 +254,7 @@ def _one(
     )
     first = jax.tree.map(lambda x: x[: sizes.chains], starts)
     chains = many(trace)(jax.random.split(own.mixing, sizes.chains), first)
-    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, seen))
+    best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
     spread = nested.position.reshape(sizes.superchains, each, -1)
     return Drawn(replicas, best(replicas.position), spread, chains)
 

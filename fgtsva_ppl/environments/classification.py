@@ -1,7 +1,6 @@
 """Data to classify as a bandit: a row is a context, a class an arm, and the right one pays 1."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
 
 import jax
 import jax.numpy as jnp
@@ -9,12 +8,12 @@ from jax import Array
 
 from fgtsva_ppl.environments import datasets
 from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import settings, static_int, string, traced_float
 
 
 @settings
-class Classification(ABC):
+class Classification(Environment):
     """What the environments of data share; each says where its table comes from."""
 
     encoding: str = encoding()
@@ -30,7 +29,6 @@ class Classification(ABC):
         doc="sigma_t that is revealed. A label is fixed, yet no function of what a model sees: to that a reward in "
         "[0, 1] is noise of a standard deviation of at most 1/2",
     )
-    subgaussian: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -53,7 +51,7 @@ class Classification(ABC):
         """Every run has the same table."""
         return ()
 
-    def round(self, key: Array, instance: tuple[()]) -> tuple[Round, Outcome]:
+    def round(self, key: Array, instance: tuple[()], t: Array) -> tuple[Round, Outcome]:
         """A row drawn at random."""
         contexts, labels, classes = self.table
         row = jax.random.randint(key, (), 0, len(labels))

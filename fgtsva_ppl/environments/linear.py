@@ -1,6 +1,6 @@
 """Linear bandits: r = <theta*, a> + N(0, sigma_t^2) with theta* uniform on the unit sphere."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import NamedTuple
 
 import jax
@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, SteadyNoise
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.errors import InputError
 from samplers.settings import flag, settings, static_int, traced_float
 
@@ -36,11 +36,10 @@ def hypercube(dim: int) -> np.ndarray:
     return signs / np.sqrt(dim)
 
 
-class LinearEnvironment(ABC):
+class LinearEnvironment(Environment):
     """What the linear environments share; each says which action sets and which noise it has."""
 
     dim: int
-    subgaussian: bool
 
     @property
     @abstractmethod
@@ -63,7 +62,7 @@ class LinearEnvironment(ABC):
         truth, actions = jax.random.split(key)
         return Instance(unit_vectors(truth, (self.dim,)), self.own_actions(actions))
 
-    def round(self, key: Array, instance: Instance) -> tuple[Round, Outcome]:
+    def round(self, key: Array, instance: Instance, t: Array) -> tuple[Round, Outcome]:
         """Draws actions, sigma_t and the noise. The noise is drawn whatever sigma_t is."""
         actions_key, sigma_key, noise_key = jax.random.split(key, 3)
         actions = self.actions(actions_key) if instance.actions is None else instance.actions

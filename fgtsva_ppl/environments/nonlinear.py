@@ -1,7 +1,6 @@
 """Contextual bandits whose truth is not linear: fresh unit-norm arms in every round, constant noise."""
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +8,7 @@ from jax import Array
 
 from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, flat_model
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import choice, settings, static_int, traced_float
 
 
@@ -28,13 +27,12 @@ def _scale() -> float:
     return made
 
 
-class NonlinearBandit(ABC):
+class NonlinearBandit(Environment):
     """What the teachers share; each says what is drawn for a run, and which rewards follow from that."""
 
     dim: int
     arms: int
     scale: float
-    subgaussian: ClassVar[bool] = False
 
     @property
     def shape(self) -> Shape:
@@ -49,7 +47,7 @@ class NonlinearBandit(ABC):
     def truth(self, parameters: Array) -> RewardFunction:
         """The reward function that they stand for."""
 
-    def round(self, key: Array, instance: Array) -> tuple[Round, Outcome]:
+    def round(self, key: Array, instance: Array, t: Array) -> tuple[Round, Outcome]:
         """Draws arms and noise."""
         actions_key, noise_key = jax.random.split(key)
         actions = unit_vectors(actions_key, (self.arms, self.dim))

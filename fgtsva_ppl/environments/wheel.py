@@ -1,13 +1,11 @@
 """The wheel bandit (Riquelme, Tucker & Snoek 2018): how much exploration it needs is one number."""
 
-from typing import ClassVar
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.environments.encoding import encoded, encoded_size, encoding
-from fgtsva_ppl.types import Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import settings, traced_float
 
 ARMS = 5
@@ -15,14 +13,12 @@ SAFE, PLAIN, JACKPOT = 1.2, 1.0, 50.0  # mean rewards
 
 
 @settings
-class Wheel:
+class Wheel(Environment):
     """A context in the unit disk. The first arm pays 1.2 always, the others 1; in its own quadrant of the rim, 50."""
 
     delta: float = traced_float(default=0.95, ge=0, le=1, doc="radius within which the first arm is best")
     scale: float = traced_float(default=0.01, ge=0, doc="standard deviation of every reward")
     encoding: str = encoding()
-
-    subgaussian: ClassVar[bool] = False
 
     @property
     def shape(self) -> Shape:
@@ -33,7 +29,7 @@ class Wheel:
         """Every run has the same truth."""
         return ()
 
-    def round(self, key: Array, instance: tuple[()]) -> tuple[Round, Outcome]:
+    def round(self, key: Array, instance: tuple[()], t: Array) -> tuple[Round, Outcome]:
         """A point in the disk."""
         place, noise_key = jax.random.split(key)
         share, turn = jax.random.uniform(place, (2,))

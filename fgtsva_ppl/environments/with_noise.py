@@ -3,13 +3,12 @@
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 from jax import Array
 
 from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.environments.noise import Noise, Now
 from fgtsva_ppl.rewards.context import context
-from fgtsva_ppl.types import Environment, Outcome, Round, Shape, Timed
+from fgtsva_ppl.types import Environment, Outcome, Round, Shape
 from samplers.settings import nested, settings
 
 OWN = 1  # stream of a key, beside what the environment within splits off
@@ -23,7 +22,7 @@ class WithNoiseInstance(NamedTuple):
 
 
 @settings
-class WithNoise:
+class WithNoise(Environment):
     """Arms and mean rewards of an environment, with sigma_t and noise of a model."""
 
     environment: Environment = nested()
@@ -39,20 +38,13 @@ class WithNoise:
         direction = unit_vectors(jax.random.fold_in(key, OWN), (self.shape.dim,))
         return WithNoiseInstance(self.environment.start(key), direction)
 
-    def round(self, key: Array, instance: WithNoiseInstance) -> tuple[Round, Outcome]:
-        """As if it were the first."""
-        return self.round_at(key, instance, jnp.asarray(0))
-
-    def round_at(self, key: Array, instance: WithNoiseInstance, t: Array) -> tuple[Round, Outcome]:
+    def round(self, key: Array, instance: WithNoiseInstance, t: Array) -> tuple[Round, Outcome]:
         """The same arms and means as without this noise."""
         inner = self.environment
-        if isinstance(inner, Timed):
-            seen, outcome = inner.round_at(key, instance.truth, t)
-        else:
-            seen, outcome = inner.round(key, instance.truth)
+        seen, outcome = inner.round(key, instance.truth, t)
         sigma_key, noise_key = jax.random.split(jax.random.fold_in(key, OWN))
         now = Now(t + 1, context(seen.actions) @ instance.direction)
         sigma = self.noise.sigma(sigma_key, now)
-        deviation = sigma / 2 if getattr(inner, "subgaussian", False) else sigma
+        deviation = sigma / 2 if inner.subgaussian else sigma
         noise = deviation * jax.random.normal(noise_key)
         return seen._replace(sigma=sigma), outcome._replace(noise=noise)

@@ -1,300 +1,140 @@
-"""The posteriors of (feel-good) Thompson sampling, written once as a NumPyro program over a reward program.
+"""The family of (feel-good) Thompson-sampling posteriors: what its members have in common.
 
-log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + bonus(f) (eq:posterior), with no 1/2 in the loss: a
-datum adds 2 eta_s to the precision. With eta_s = 1/sigma_s^2 that is a posterior at half the Bayes temperature, as in
-the paper.
+    log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + lambda_t max_a f(x_t, a) + constant
+
+This is the FGTS-VA posterior of the paper (Section 4). The loss has no factor 1/2, so a datum adds 2 eta_s to the
+precision: with eta_s = 1 / sigma_s^2 it is a posterior at half the Bayes temperature, as in the paper.
 """
 
-import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import partial
-from typing import ClassVar
+from dataclasses import KW_ONLY
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
-import numpyro
 from jax import Array
+from jaxtyping import Float
 
-from fgtsva_ppl.posteriors.history import Anchor, History, ReplayBuffer, SufficientStatistics
-from fgtsva_ppl.posteriors.minibatch import (
-    Batches,
-    MinibatchGradient,
-    loss_gradient,
-    minibatch_gradient,
-    mode,
-)
-from fgtsva_ppl.posteriors.variance import noisy_curvature, noisy_loss
-from fgtsva_ppl.rewards.finite import FiniteProgram
-from fgtsva_ppl.rewards.program import AnyReward, FlatModel, LinearFunction, Program, RewardFunction
+from fgtsva_ppl.posteriors.history import Data, History
+from fgtsva_ppl.posteriors.variance import Revealed, VarianceModel
+from fgtsva_ppl.rewards import FlatModel, RewardFunction
 from fgtsva_ppl.types import Round, Shape
-from samplers._argmax import argmax
 from samplers.errors import InputError
-from samplers.reference import tilted_gaussian
-from samplers.target import Gaussian, Target, with_gradient
+from samplers.settings import choice, settings, traced_float
 
 MAXIMA = ("hard", "logsumexp", "softplus")
-# What is known of sigma_t. Under the last three it is never revealed, and a datum is kept with weight 1.
-REVEALED, AFTERWARDS, ESTIMATED, MODELLED, BY_CONTEXT = SIGMAS = (
-    "revealed",
-    "afterwards",
-    "estimated",
-    "modelled",
-    "by_context",
-)
 
 
+@settings
 class Posterior(ABC):
-    """A member of the family: what a datum weighs, and how much optimism a round gets."""
+    """A member of the family: the weight of a datum and the scale of the feel-good bonus.
 
-    maximum: str
-    sharpness: float
-    cap: float | None
-    sums_past: ClassVar[bool] = False  # the bonus runs over all past rounds, not over the current one
-    sigma: str = REVEALED  # what is known of sigma_t, one of SIGMAS
+    Everything else follows from these: `density.target` turns a posterior, a reward program and a history into a
+    log-density.
+    """
+
+    _: KW_ONLY
+    maximum: str = choice(
+        default="hard",
+        options=MAXIMA,
+        aliases={"smoothed": "logsumexp"},
+        doc="maximum over arms in the bonus: hard, log-sum-exp (smoothed), or hard under a softplus cap",
+    )
+    sharpness: float = traced_float(
+        default=10.0, gt=0, doc="sharpness s of the smoothed maxima; hard as s grows"
+    )
+    cap: float | None = traced_float(default=None, doc="cap b on the maximum, min(b, max_a f); null: none")
+
+    sums_past: ClassVar[bool] = False  # the bonus runs over all past rounds instead of the current one
 
     @abstractmethod
-    def weight(self, sigma: Array) -> Array:
-        """eta_t of a datum."""
+    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        """The weight eta_t of a datum with this standard deviation."""
 
     @abstractmethod
-    def optimism(self, variance: Array, sigma: Array) -> Array:
-        """lambda_t, given Lambda_{t-1} and sigma_t."""
+    def bonus_scale(
+        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
+        """The scale lambda_t of the bonus, given Lambda_{t-1} and sigma_t."""
 
-    def variance(self, sigma: Array) -> Array:
+    def round_variance(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
         """What a round adds to Lambda_t."""
         return sigma**2
 
     @property
-    def sigma_unobserved(self) -> bool:
-        """Whether sigma_t stays unknown: then the size of a residual is what a round has to show."""
-        return self.sigma == ESTIMATED or self.models_variance
+    def variance_model(self) -> VarianceModel:
+        """What is known of sigma_t. Members whose weights do not depend on sigma_t need nothing."""
+        return Revealed()
 
     @property
-    def needs_sigma(self) -> bool:
-        """Whether what it does depends on sigma_t, told beforehand or afterwards."""
+    def needs_sigma_before(self) -> bool:
+        """Whether sigma_t must be known before the action."""
         return False
 
     @property
-    def models_variance(self) -> bool:
-        """Whether the variance is sampled with the rest."""
-        return self.sigma in (MODELLED, BY_CONTEXT)
+    def needs_sigma_after(self) -> bool:
+        """Whether sigma_t must be known when the reward is observed."""
+        return False
 
     @property
-    def floor(self) -> Array | float:
-        """The least standard deviation that a datum is given credit for."""
-        raise InputError("this posterior has no model of the variance")
+    def min_sigma(self) -> Float[Array, ""] | float:
+        """The smallest standard deviation that a datum can have."""
+        return 0.0
 
-    def believed(self, history: History, seen: Round) -> Array:
-        """The sigma_t that the round's optimism goes by."""
-        return seen.sigma
-
-    def factor(self, history: History) -> Array | float:
-        """By what the weight of every datum is multiplied as of now."""
-        return 1.0
-
-    def data(self, history: History) -> SufficientStatistics | ReplayBuffer:
-        """The data with their weights as of now."""
-        return history.data.scaled(self.factor(history))
-
-    def renewed(self, model: FlatModel, history: History, start: Array) -> History:
-        """The same history with all that is known of its data made anew: the curvature, and the anchor by the mode."""
-        running = history.gradient_cache
-        assert running is not None
-        assert isinstance(history.data, ReplayBuffer)
-        data = history.data.padded_with(history.data.features[0])
-        padded = history._replace(data=data)
-        seen_any = history.rounds > 0  # else no row is a real one, and the reward may be undefined there
-        anchor = None
-        if running.anchor is not None:
-            weighted = partial(self.loss, model, padded, self.data(padded))
-            start = mode(model, weighted, partial(self._full_precision, model, padded), start)
-            pull = loss_gradient(model, partial(self.loss, model, padded), data, start)
-            anchor = Anchor(start, jnp.where(seen_any, pull, 0.0))
-        curvature = jnp.where(seen_any, self.curvature(model, padded, data, start), 0.0)
-        return history._replace(
-            gradient_cache=dataclasses.replace(running, curvature=curvature, anchor=anchor)
-        )
-
-    def followed(self, model: FlatModel, history: History, position: Array) -> History:
-        """The same history, the newest datum being taken into what is known of all."""
-        running, anchor = history.gradient_cache, None
-        assert running is not None
-        newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
-        curvature = running.curvature + self.curvature(model, history, newest, position)
-        if running.anchor is not None:
-            there, pull = running.anchor
-            loss = partial(self.loss, model, history)
-            anchor = Anchor(there, pull + loss_gradient(model, loss, newest, there))
-        return history._replace(
-            gradient_cache=dataclasses.replace(running, curvature=curvature, anchor=anchor)
-        )
-
-    def reward(self, reward: AnyReward) -> AnyReward:
-        """The reward, with a model of the variance where the posterior wants one."""
-        return reward
-
-    def for_horizon(self, rounds: int) -> "Posterior":
-        """The same posterior with everything that is derived from the horizon filled in."""
+    def for_horizon(self, rounds: int) -> Self:
+        """Fills in every setting that is derived from the number of rounds."""
         return self
 
     def keeps_actions(self, shape: Shape) -> bool:
-        """Whether past action sets must be remembered."""
+        """Whether past action sets must be stored."""
         return self.sums_past and not shape.fixed_actions
 
-    def peak(self, values: Array) -> Array:
-        """The (smoothed, capped) maximum over the last axis."""
+    def weight_scale(self, history: History) -> Float[Array, ""] | float:
+        """The factor by which the weights of all data are multiplied in the current round."""
+        return self.variance_model.weight_scale(history, self.min_sigma)
+
+    def weighted_data(self, history: History) -> Data:
+        """The data with their weights in the current round."""
+        return history.data.scaled(self.weight_scale(history))
+
+    def loss(self, history: History, data: Data, function: RewardFunction) -> Float[Array, ""]:
+        """The loss of a reward function on some of the history's data."""
+        return self.variance_model.loss(function, data, history.rounds, self.min_sigma)
+
+    def curvature(
+        self, model: FlatModel, history: History, data: Data, position: Float[Array, " size"]
+    ) -> Float[Array, "size size"]:
+        """The Gauss-Newton curvature of the loss on some of the history's data."""
+        return self.variance_model.curvature(model, data, history.rounds, position, self.min_sigma)
+
+    def bonus(self, function: RewardFunction, history: History, round: Round) -> Float[Array, ""]:
+        """The feel-good term: lambda_t max_a f(x_t, a), or lambda sum_{s<t} max_a f(x_s, a) if `sums_past`."""
+        if history.past is not None:
+            actions = history.past.actions
+            values = function(actions.reshape(-1, actions.shape[-1])).reshape(actions.shape[:-1])
+            scale = self._scale(history, round)
+            return scale * jnp.sum(history.past.present * self.maximum_over_arms(values))
+        num_rounds = history.rounds if self.sums_past else 1
+        return self._scale(history, round) * num_rounds * self.maximum_over_arms(function(round.actions))
+
+    def tilt(self, history: History, round: Round) -> Float[Array, ""]:
+        """The factor of max_a f(x_t, a) where all rounds have the same action set."""
+        num_rounds = history.rounds if self.sums_past else 1
+        return num_rounds * self._scale(history, round)
+
+    def _scale(self, history: History, round: Round) -> Array:
+        sigma = self.variance_model.bonus_sigma(history, round)
+        return self.bonus_scale(history.total_variance, sigma)
+
+    def maximum_over_arms(self, values: Float[Array, "*batch arms"]) -> Float[Array, "*batch"]:
+        """The hard, smoothed or capped maximum over the last axis."""
         if self.maximum == "softplus":
             if self.cap is None:
                 raise InputError("maximum=softplus smooths the cap and needs one: set cap")
             gap = self.cap - jnp.max(values, axis=-1)
             return self.cap - jax.nn.softplus(self.sharpness * gap) / self.sharpness
-        smooth = self.maximum == "logsumexp"
-        top = (
-            jax.nn.logsumexp(self.sharpness * values, axis=-1) / self.sharpness
-            if smooth
-            else jnp.max(values, -1)
-        )
+        if self.maximum == "logsumexp":
+            top = jax.nn.logsumexp(self.sharpness * values, axis=-1) / self.sharpness
+        else:
+            top = jnp.max(values, -1)
         return top if self.cap is None else jnp.minimum(top, self.cap)
-
-    def bonus(self, function: RewardFunction, history: History, seen: Round) -> Array:
-        """The feel-good term: lambda_t max_a f(x_t, a) of eq:posterior; over all past rounds in eq:posterior_FGTS_A."""
-        lam = self.optimism(history.variance, self.believed(history, seen))
-        if history.past is not None:
-            sets = history.past.actions
-            values = function(sets.reshape(-1, sets.shape[-1])).reshape(sets.shape[:-1])
-            return lam * jnp.sum(history.past.present * self.peak(values))
-        rounds = history.rounds if self.sums_past else 1
-        return lam * rounds * self.peak(function(seen.actions))
-
-    def loss(
-        self,
-        model: FlatModel,
-        history: History,
-        data: SufficientStatistics | ReplayBuffer,
-        function: RewardFunction,
-    ) -> Array:
-        """What a function loses on the data."""
-        if model.noisy:
-            return noisy_loss(function, data, history.rounds, self.floor)
-        return data.loss(function)
-
-    def program(self, model: FlatModel, history: History, seen: Round) -> Callable[[], None]:
-        """The posterior as a NumPyro program."""
-
-        def posterior() -> None:
-            function = model.program()
-            numpyro.factor("loss", -self.loss(model, history, self.data(history), function))
-            numpyro.factor("feel_good", self.bonus(function, history, seen))
-
-        return posterior
-
-    def target(self, model: FlatModel, history: History, seen: Round) -> Target:
-        """The posterior as a log-density, with what is known of its shape."""
-        kept, history = history, history.padded_with(seen.actions)
-        logdensity = model.logdensity(self.program(model, history, seen))
-        data = self.data(history)
-        if model.gaussian is None or not isinstance(data, SufficientStatistics):
-            batches = self._batches(model, kept, seen)
-            return self._generic(model, history, seen, logdensity, batches)
-        prior = jax.tree.map(jnp.asarray, model.gaussian)
-        precision = prior.precision + 2 * data.gram
-        shift = prior.precision @ prior.mean + 2 * data.moment
-        gaussian = Gaussian(precision, shift)
-        target = Target(logdensity, lambda position: precision, gaussian, prior=model.draw)
-        if self.maximum != "hard" or self.cap is not None or history.past is not None:
-            return target
-        rounds = history.rounds if self.sums_past else 1
-        lam = rounds * self.optimism(history.variance, self.believed(history, seen))
-
-        arms = jnp.asarray(seen.actions)
-
-        def gradient(position: Array) -> Array:
-            return shift - precision @ position + lam * arms[argmax(arms @ position)]
-
-        def law() -> tilted_gaussian.Tilted:
-            return tilted_gaussian.tilted(gaussian, seen.actions, lam)
-
-        return target._replace(
-            logdensity=with_gradient(logdensity, gradient),
-            exact=lambda key: tilted_gaussian.draw(key, law()),
-            exact_draws=lambda key, number: tilted_gaussian.draws(key, law(), number),
-        )
-
-    def _batches(self, model: FlatModel, history: History, seen: Round) -> MinibatchGradient | None:
-        """Gradients from a few of the data, where they are kept: without a look at the others, empty rows included."""
-        if not isinstance(history.data, ReplayBuffer):
-            return None
-        bonus = partial(self.bonus, history=history, seen=seen)
-        loss = partial(self.loss, model, history)
-        picked = Batches(
-            history.data, history.rounds, self.factor(history), history.gradient_cache, seen.actions[0]
-        )
-        return minibatch_gradient(model, picked, loss, bonus)
-
-    def _generic(
-        self,
-        model: FlatModel,
-        history: History,
-        seen: Round,
-        logdensity: Callable[[Array], Array],
-        batches: MinibatchGradient | None,
-    ) -> Target:
-        """What is known where the posterior has no closed form: the prior, and the data if they are kept."""
-        gaussian = None
-        if model.prior is not None:
-            prior = jax.tree.map(jnp.asarray, model.prior)
-            gaussian = Gaussian(prior.precision, prior.precision @ prior.mean)
-        return Target(
-            logdensity,
-            partial(self.precision, model, history),
-            gaussian,
-            self._member(model.program, history, seen),
-            batches,
-            prior=model.draw,
-        )
-
-    def precision(self, model: FlatModel, history: History, position: Array) -> Array:
-        """The Gauss-Newton curvature of prior and loss; as it was kept up where no round goes through all data."""
-        if history.gradient_cache is None:
-            return self._full_precision(model, history, position)
-        return jnp.asarray(model.prior_precision) + self.factor(history) * history.gradient_cache.curvature
-
-    def _full_precision(self, model: FlatModel, history: History, position: Array) -> Array:
-        loss = self.curvature(model, history, self.data(history), position)
-        return jnp.asarray(model.prior_precision) + loss
-
-    def curvature(
-        self, model: FlatModel, history: History, data: SufficientStatistics | ReplayBuffer, position: Array
-    ) -> Array:
-        """The Gauss-Newton curvature of the loss of some data."""
-        if model.noisy:
-            return noisy_curvature(model, data, history.rounds, position, self.floor)
-        return gauss_newton(model, data, position)
-
-    def _member(self, program: Program, history: History, seen: Round) -> Callable[[Array], Array] | None:
-        """Exact draws from a finite class: the posterior is a softmax over its members."""
-        if not isinstance(program, FiniteProgram):
-            return None
-        functions = jnp.asarray(program.table)
-
-        def weight(coefficients: Array) -> Array:
-            function = LinearFunction(coefficients)
-            return self.bonus(function, history, seen) - self.data(history).loss(function)
-
-        def draw(key: Array) -> Array:
-            which, where = jax.random.split(key)
-            member = jax.random.categorical(which, jax.vmap(weight)(functions))
-            return program.positions(jax.random.uniform(where))[member]
-
-        return draw
-
-
-def gauss_newton(model: FlatModel, data: SufficientStatistics | ReplayBuffer, position: Array) -> Array:
-    """2 sum eta grad f grad f', forward, so that it is linear in rows."""
-    features = jnp.eye(data.moment.size) if isinstance(data, SufficientStatistics) else data.features
-    jacobian: Array = jax.jacfwd(lambda x: model.function(x)(features))(position)
-    weighted = (
-        data.gram @ jacobian if isinstance(data, SufficientStatistics) else data.weights[:, None] * jacobian
-    )
-    return 2 * jacobian.T @ weighted

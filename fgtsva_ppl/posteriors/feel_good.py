@@ -1,173 +1,155 @@
-"""The members of the family: Thompson sampling, and its feel-good forms with and without regard to the variance."""
+"""The members of the family: Thompson sampling, and its feel-good variants with and without weights by variance."""
 
 import dataclasses
 import math
-from typing import ClassVar
+from typing import ClassVar, Self, override
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
-from fgtsva_ppl.horizon import known
-from fgtsva_ppl.posteriors.base import BY_CONTEXT, ESTIMATED, MAXIMA, REVEALED, SIGMAS, Posterior
-from fgtsva_ppl.posteriors.history import History
-from fgtsva_ppl.rewards.noise_model import WithNoiseModel
-from fgtsva_ppl.rewards.program import AnyReward
-from fgtsva_ppl.types import Round
+from fgtsva_ppl.posteriors.base import Posterior
+from fgtsva_ppl.posteriors.variance import VARIANCE_MODELS, Revealed, VarianceModel
 from samplers.registry import Registry
-from samplers.settings import choice, settings, traced_float
-
-
-def _maximum() -> str:
-    made: str = choice(
-        default="hard",
-        options=MAXIMA,
-        aliases={"smoothed": "logsumexp"},
-        doc="maximum over arms in the bonus: hard, log-sum-exp (smoothed), or hard under a softplus cap",
-    )
-    return made
-
-
-def _sharpness() -> float:
-    made: float = traced_float(default=10.0, gt=0, doc="sharpness s of the smoothed maxima; hard as s grows")
-    return made
-
-
-def _cap() -> float | None:
-    made: float | None = traced_float(default=None, doc="cap b on the maximum, min(b, max_a f); null: none")
-    return made
+from samplers.settings import component, required, settings, traced_float
 
 
 @settings
 class TS(Posterior):
-    """Thompson sampling without optimism (eq:vanilla_TS)."""
+    """Thompson sampling without a bonus.
+
+    log p_t(f) = log p0(f) - eta sum_{s<t} (r_s - f(x_s, a_s))^2 (the paper's Section 3.2, "vanilla" Thompson sampling).
+    """
 
     eta: float = traced_float(default=0.5, gt=0, doc="weight of a datum; 1/(2 sigma^2) is Bayes")
-    maximum: str = _maximum()
-    sharpness: float = _sharpness()
-    cap: float | None = _cap()
 
-    def weight(self, sigma: Array) -> Array:
-        """The same for every datum."""
+    @override
+    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
         return jnp.full_like(sigma, self.eta)
 
-    def optimism(self, variance: Array, sigma: Array) -> Array:
-        """None."""
+    @override
+    def bonus_scale(
+        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
         return jnp.zeros_like(sigma)
 
 
 @settings
 class FGTSA(Posterior):
-    """Feel-good Thompson sampling, type A: optimism for every past round (eq:posterior_FGTS_A; Zhang 2022)."""
+    """Feel-good Thompson sampling, type A: a bonus for every past round (Zhang 2022; the paper's Section 3.2).
+
+    log p_t(f) = log p0(f) + sum_{s<t} [-eta (r_s - f(x_s, a_s))^2 + lambda max_{a in A_s} f(x_s, a)].
+    """
 
     eta: float = traced_float(default=0.25, gt=0, doc="weight of a datum; the theory wants at most 1/4")
-    lam: float | None = traced_float(default=None, ge=0, doc="optimism a round; null: sqrt(log T / T)")
-    maximum: str = _maximum()
-    sharpness: float = _sharpness()
-    cap: float | None = _cap()
+    lam: float | None = traced_float(
+        default=None, ge=0, doc="scale of the bonus of a round; null: sqrt(log T / T)"
+    )
 
     sums_past: ClassVar[bool] = True
 
-    def for_horizon(self, rounds: int) -> "FGTSA":
-        """lambda = sqrt(log T / T)."""
-        lam = math.sqrt(math.log(max(rounds, 2)) / max(rounds, 2)) if self.lam is None else self.lam
-        return FGTSA(self.eta, lam, self.maximum, self.sharpness, self.cap)
+    @override
+    def for_horizon(self, rounds: int) -> Self:
+        horizon = max(rounds, 2)
+        lam = math.sqrt(math.log(horizon) / horizon) if self.lam is None else self.lam
+        return dataclasses.replace(self, lam=lam)
 
-    def weight(self, sigma: Array) -> Array:
-        """The same for every datum."""
+    @override
+    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
         return jnp.full_like(sigma, self.eta)
 
-    def optimism(self, variance: Array, sigma: Array) -> Array:
-        """The same for every round."""
-        return jnp.full_like(sigma, known(self.lam, "lam"))
+    @override
+    def bonus_scale(
+        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
+        return jnp.full_like(sigma, required(self.lam, "lam"))
 
 
 @settings
 class FGTSB(Posterior):
-    """Feel-good Thompson sampling, type B: optimism for the current round (eq:posterior_FGTS_B; Dann et al. 2021)."""
+    """Feel-good Thompson sampling, type B: a bonus for the current round (Dann et al. 2021; the paper's Section 3.2).
+
+    log p_t(f) = log p0(f) - eta sum_{s<t} (r_s - f(x_s, a_s))^2 + lambda max_{a in A_t} f(x_t, a).
+    """
 
     eta: float = traced_float(default=0.25, gt=0, doc="weight of a datum")
-    lam: float | None = traced_float(default=None, ge=0, doc="optimism; null: sqrt(T)")
-    maximum: str = _maximum()
-    sharpness: float = _sharpness()
-    cap: float | None = _cap()
+    lam: float | None = traced_float(default=None, ge=0, doc="scale of the bonus; null: sqrt(T)")
 
-    def for_horizon(self, rounds: int) -> "FGTSB":
-        """lambda = sqrt(T), the theory's rate with log|F|/dc taken as 1."""
+    @override
+    def for_horizon(self, rounds: int) -> Self:
+        """lambda = sqrt(T): the theory's rate with log|F| / dc taken as 1."""
         lam = math.sqrt(rounds) if self.lam is None else self.lam
-        return FGTSB(self.eta, lam, self.maximum, self.sharpness, self.cap)
+        return dataclasses.replace(self, lam=lam)
 
-    def weight(self, sigma: Array) -> Array:
-        """The same for every datum."""
+    @override
+    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
         return jnp.full_like(sigma, self.eta)
 
-    def optimism(self, variance: Array, sigma: Array) -> Array:
-        """The same in every round."""
-        return jnp.full_like(sigma, known(self.lam, "lam"))
+    @override
+    def bonus_scale(
+        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
+        return jnp.full_like(sigma, required(self.lam, "lam"))
 
 
 @settings
 class FGTSVA(Posterior):
-    """Variance-aware feel-good Thompson sampling (eq:posterior with eq:parameters)."""
+    """Variance-aware feel-good Thompson sampling (the paper's Section 4, "Posterior distribution").
+
+    log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + lambda_t max_{a in A_t} f(x_t, a) with
+    sbar_t = max(sigma_t, alpha), eta_s = 1 / sbar_s^2, Lambda_t = sum_{s<=t} sbar_s^2 and
+    lambda_t = c sqrt(Lambda_t) / sbar_t^2.
+    """
 
     c: float = traced_float(default=0.003, ge=0, doc="scale of the feel-good term")
     alpha: float | None = traced_float(default=None, gt=0, doc="floor on sigma_t; null: 1/sqrt(T)")
-    maximum: str = _maximum()
-    sharpness: float = _sharpness()
-    cap: float | None = _cap()
-    sigma: str = choice(
-        default=REVEALED,
-        options=SIGMAS,
-        doc="sigma_t is revealed before the action (the paper), only afterwards, or never: then it is estimated from "
-        "residuals, modelled as one unknown number, or modelled by_context, either sampled with the rest",
-    )
-    guess: float = traced_float(
-        default=1.0, gt=0, doc="sigma before anything is known, where it is not revealed beforehand"
+    variance: VarianceModel = component(
+        VARIANCE_MODELS,
+        default=Revealed(),
+        doc="what is known of sigma_t: revealed before the action (the paper), revealed_after the reward, or nothing",
     )
 
-    def for_horizon(self, rounds: int) -> "FGTSVA":
-        """alpha = 1/sqrt(T)."""
+    @override
+    def for_horizon(self, rounds: int) -> Self:
         alpha = 1 / math.sqrt(rounds) if self.alpha is None else self.alpha
         return dataclasses.replace(self, alpha=alpha)
 
     @property
-    def needs_sigma(self) -> bool:
-        """Unless it is never revealed."""
-        return not self.sigma_unobserved
+    @override
+    def variance_model(self) -> VarianceModel:
+        return self.variance
 
     @property
-    def floor(self) -> Array | float:
-        """alpha."""
-        return known(self.alpha, "alpha")
+    @override
+    def needs_sigma_before(self) -> bool:
+        return self.variance_model.known_before
 
-    def variance(self, sigma: Array) -> Array:
-        """sbar_t^2 = max(sigma_t, alpha)^2 (eq:parameters)."""
-        return jnp.maximum(sigma, self.floor) ** 2
+    @property
+    @override
+    def needs_sigma_after(self) -> bool:
+        return self.variance_model.known_after
 
-    def weight(self, sigma: Array) -> Array:
-        """eta_t = 1 / sbar_t^2 (eq:parameters); where sigma_t is never revealed, weights come later."""
-        return jnp.ones_like(sigma) if self.sigma_unobserved else 1 / self.variance(sigma)
+    @property
+    @override
+    def min_sigma(self) -> Float[Array, ""] | float:
+        return required(self.alpha, "alpha")
 
-    def optimism(self, variance: Array, sigma: Array) -> Array:
-        """lambda_t = c sqrt(Lambda_t) / sbar_t^2, the current round in Lambda_t (eq:parameters)."""
-        own = self.variance(sigma)
-        return self.c * jnp.sqrt(variance + own) / own
+    @override
+    def round_variance(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        """sbar_t^2."""
+        return jnp.maximum(sigma, self.min_sigma) ** 2
 
-    def believed(self, history: History, seen: Round) -> Array:
-        """sigma_t, or the root mean square of what the rounds so far have shown, the guess among them."""
-        if self.sigma == REVEALED:
-            return seen.sigma
-        return jnp.sqrt((self.guess**2 + history.variance) / (1 + history.rounds))
+    @override
+    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        return self.variance_model.weight(self.round_variance(sigma))
 
-    def factor(self, history: History) -> Array | float:
-        """Where sigma_t is estimated, all data have the weight of the present estimate."""
-        if self.sigma != ESTIMATED:
-            return 1.0
-        mean = (self.guess**2 + history.variance) / (1 + history.rounds)
-        return 1 / jnp.maximum(mean, self.floor**2)
-
-    def reward(self, reward: AnyReward) -> AnyReward:
-        """With sites for the noise, where it is modelled."""
-        return WithNoiseModel(reward, self.sigma == BY_CONTEXT) if self.models_variance else reward
+    @override
+    def bonus_scale(
+        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
+        """c sqrt(Lambda_t) / sbar_t^2; Lambda_t includes the current round."""
+        own = self.round_variance(sigma)
+        return self.c * jnp.sqrt(total_variance + own) / own
 
 
 POSTERIORS: Registry[Posterior] = Registry("posterior", "fgtsva.posteriors")

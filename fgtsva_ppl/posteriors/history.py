@@ -1,36 +1,49 @@
-"""What has been seen, in the form in which the posterior needs it.
+"""What has been observed, in the form in which the posterior needs it.
 
-Linear rewards: sums, whose size does not depend on t. Any other reward: rows in a buffer that doubles, where an
-empty row has weight zero. Either way the weighted squared loss sum_s eta_s (r_s - f(x_s, a_s))^2 comes out.
+Linear rewards: sufficient statistics, whose size does not depend on t. Other rewards: a buffer of rows that doubles
+when it is full, where empty rows have weight zero. Both give the weighted squared loss
+sum_s eta_s (r_s - f(x_s, a_s))^2.
 """
 
-import dataclasses
-from functools import partial
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
-from fgtsva_ppl.rewards.program import LinearFunction, RewardFunction
+from fgtsva_ppl.rewards import LinearFunction, RewardFunction
 
 SMALLEST_CAPACITY = 64  # rounds that a buffer first has room for
 
 
 class SufficientStatistics(NamedTuple):
-    """Sufficient statistics of the weighted squared loss of a linear function."""
+    """Sums over the data from which the weighted squared loss of a linear function follows.
 
-    gram: Array  # sum eta phi phi'
-    moment: Array  # sum eta r phi
-    square: Array  # sum eta r^2
+    Attributes:
+        gram: sum_s eta_s phi_s phi_s'.
+        moment: sum_s eta_s r_s phi_s.
+        square: sum_s eta_s r_s^2.
+    """
 
-    def loss(self, function: RewardFunction) -> Array:
-        """The loss as a quadratic form in the coefficients."""
+    gram: Float[Array, "dim dim"]
+    moment: Float[Array, " dim"]
+    square: Float[Array, ""]
+
+    def loss(self, function: RewardFunction) -> Float[Array, ""]:
+        """The loss, a quadratic form in the coefficients."""
         assert isinstance(function, LinearFunction)
         theta = function.coefficients
         return theta @ (self.gram @ theta - 2 * self.moment) + self.square
 
-    def added(self, features: Array, reward: Array, weight: Array, index: Array) -> "SufficientStatistics":
+    def added(
+        self,
+        features: Float[Array, " dim"],
+        reward: Float[Array, ""],
+        weight: Float[Array, ""],
+        index: Int[Array, ""],
+    ) -> "SufficientStatistics":
         """With one more datum."""
         return SufficientStatistics(
             self.gram + weight * jnp.outer(features, features),
@@ -38,103 +51,161 @@ class SufficientStatistics(NamedTuple):
             self.square + weight * reward**2,
         )
 
-    def scaled(self, factor: Array | float) -> "SufficientStatistics":
+    def scaled(self, factor: Float[Array, ""] | float) -> "SufficientStatistics":
         """With every weight multiplied."""
         return jax.tree.map(lambda total: factor * total, self)
 
 
 class ReplayBuffer(NamedTuple):
-    """Every datum, in a buffer."""
+    """Every datum in a row of its own.
 
-    features: Array  # (capacity, dim)
-    rewards: Array  # (capacity,)
-    weights: Array  # (capacity,), zero where empty
+    Attributes:
+        features: Of the arms that were pulled.
+        rewards: Observed rewards r_s.
+        weights: eta_s; zero in empty rows.
+    """
 
-    def loss(self, function: RewardFunction) -> Array:
-        """The loss, datum by datum."""
+    features: Float[Array, "capacity dim"]
+    rewards: Float[Array, " capacity"]
+    weights: Float[Array, " capacity"]
+
+    def loss(self, function: RewardFunction) -> Float[Array, ""]:
+        """The loss, summed over the rows."""
         return jnp.sum(self.weights * (self.rewards - function(self.features)) ** 2)
 
-    def added(self, features: Array, reward: Array, weight: Array, index: Array) -> "ReplayBuffer":
-        """With one more datum."""
+    def added(
+        self,
+        features: Float[Array, " dim"],
+        reward: Float[Array, ""],
+        weight: Float[Array, ""],
+        index: Int[Array, ""],
+    ) -> "ReplayBuffer":
+        """With one more datum in row `index`."""
         return ReplayBuffer(
             self.features.at[index].set(features),
             self.rewards.at[index].set(reward),
             self.weights.at[index].set(weight),
         )
 
-    def scaled(self, factor: Array | float) -> "ReplayBuffer":
+    def scaled(self, factor: Float[Array, ""] | float) -> "ReplayBuffer":
         """With every weight multiplied."""
         return self._replace(weights=factor * self.weights)
 
-    def padded_with(self, row: Array) -> "ReplayBuffer":
-        """The same data, with a row of real features where there is none: a reward may be undefined at zero."""
+    def padded_with(self, features: Float[Array, " dim"]) -> "ReplayBuffer":
+        """With valid features in the empty rows, because a reward may be undefined at zero."""
         empty = self.weights[:, None] == 0
-        return self._replace(features=jnp.where(empty, row, self.features))
+        return self._replace(features=jnp.where(empty, features, self.features))
+
+
+type Data = SufficientStatistics | ReplayBuffer
 
 
 class ActionSets(NamedTuple):
-    """The action sets of past rounds, which FGTS-A's bonus sums over."""
+    """The action sets of past rounds, over which the bonus of FGTS-A is summed."""
 
-    actions: Array  # (capacity, arms, dim)
-    present: Array  # (capacity,), one where filled
+    actions: Float[Array, "capacity arms dim"]
+    present: Float[Array, " capacity"]  # 1 where a row is filled, else 0
 
-    def padded_with(self, actions: Array) -> "ActionSets":
-        """The same sets, with a real one where there is none."""
+    def padded_with(self, actions: Float[Array, "arms dim"]) -> "ActionSets":
+        """With a valid action set in the empty rows."""
         return self._replace(actions=jnp.where(self.present[:, None, None] == 0, actions, self.actions))
 
 
 class Anchor(NamedTuple):
-    """A mode from which minibatch gradients are measured."""
+    """The reference point of a control variate for minibatch gradients."""
 
-    position: Array
-    pull: Array  # the gradient of the loss of all data there
+    position: Float[Array, " size"]
+    gradient: Float[Array, " size"]  # of the loss of all data at the position
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=("curvature", "anchor"), meta_fields=("arms", "dim"))
-@dataclasses.dataclass(frozen=True)
-class GradientCache:
-    """What is known of all data without going through them: kept up datum by datum, and made anew now and then."""
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class ProgramShape:
+    """The sizes with which a reward's program was built."""
 
-    curvature: Array  # of their loss, each datum's at the position of its round
-    anchor: Anchor | None  # None: gradients are not measured from anywhere
-    arms: int  # of the rounds, so that the program can be found again
+    arms: int
     dim: int
 
 
-class History(NamedTuple):
-    """All that the posterior of the next round depends on, the round itself apart."""
+class GradientCache(NamedTuple):
+    """Summaries of all data for samplers that only see minibatches; see `posteriors.gradient_cache`.
 
-    data: SufficientStatistics | ReplayBuffer
-    past: ActionSets | None  # kept only where a posterior needs it and the action set changes
-    variance: Array  # Lambda_{t-1}
-    rounds: Array  # t - 1
-    gradient_cache: GradientCache | None = None  # kept only where gradients come from minibatches
+    Attributes:
+        curvature: Of the loss of all data, each datum's at the position of its round.
+        anchor: Of the control variate; None if there is none.
+        shape: To look up the reward's program again.
+    """
+
+    curvature: Float[Array, "size size"]
+    anchor: Anchor | None
+    shape: ProgramShape
+
+
+class History(NamedTuple):
+    """Everything that the posterior of a round depends on, except the round itself.
+
+    Its size is O(d^2) for linear rewards and O(capacity d) for others.
+
+    Attributes:
+        data: Sufficient statistics or rows.
+        past: Past action sets; None unless the posterior sums its bonus over changing action sets.
+        total_variance: Lambda_{t-1}, the sum of the rounds' (floored) variances.
+        rounds: t - 1.
+        gradient_cache: None unless gradients come from minibatches.
+    """
+
+    data: Data
+    past: ActionSets | None
+    total_variance: Float[Array, ""]
+    rounds: Int[Array, ""]
+    gradient_cache: GradientCache | None = None
 
     def added(
-        self, actions: Array, action: Array, reward: Array, weight: Array, variance: Array
+        self,
+        actions: Float[Array, "arms dim"],
+        action: Int[Array, ""],
+        reward: Float[Array, ""],
+        weight: Float[Array, ""],
+        variance: Float[Array, ""],
     ) -> "History":
-        """With one more round."""
-        # The round is over: so that the compiler writes in place, and does not copy all that is kept to read it later.
+        """With one more round.
+
+        Args:
+            actions: Features of all arms.
+            action: The arm that was pulled.
+            reward: Its reward.
+            weight: eta_t of the datum.
+            variance: What the round adds to Lambda_t.
+        """
+        # The barrier ends the round: without it the compiler copies the buffers instead of writing in place.
         index, reward = jax.lax.optimization_barrier((self.rounds, reward))
         past = self.past
         if past is not None:
             past = ActionSets(past.actions.at[index].set(actions), past.present.at[index].set(1.0))
         data = self.data.added(actions[action], reward, weight, index)
-        return History(data, past, self.variance + variance, self.rounds + 1, self.gradient_cache)
+        return History(data, past, self.total_variance + variance, self.rounds + 1, self.gradient_cache)
 
-    def padded_with(self, actions: Array) -> "History":
-        """The same history, with real features in the rows that are still empty."""
+    def padded_with(self, actions: Float[Array, "arms dim"]) -> "History":
+        """With valid features in the rows that are still empty."""
         data = self.data.padded_with(actions[0]) if isinstance(self.data, ReplayBuffer) else self.data
         return self._replace(data=data, past=None if self.past is None else self.past.padded_with(actions))
 
     def without_gradient_cache(self) -> "History":
-        """For those who go through all data anyway: nothing is known of them but themselves."""
+        """Drops cached gradient state; gradients and curvature then use all data."""
         return self._replace(gradient_cache=None)
 
 
 def empty(*, linear: bool, keep_actions: bool, arms: int, dim: int, capacity: int) -> History:
-    """Nothing seen yet."""
-    data: SufficientStatistics | ReplayBuffer
+    """A history without any rounds.
+
+    Args:
+        linear: Whether sufficient statistics are enough.
+        keep_actions: Whether past action sets are stored.
+        arms: Number of arms.
+        dim: Number of (embedded) features of an arm.
+        capacity: Rounds that the buffers have room for.
+    """
+    data: Data
     if linear:
         data = SufficientStatistics(jnp.zeros((dim, dim)), jnp.zeros(dim), jnp.zeros(()))
     else:

@@ -1,4 +1,4 @@
-"""Gradients from a few of the data: what stochastic-gradient samplers need of a posterior that keeps its rows."""
+"""Gradients estimated from a few of the data, for stochastic-gradient samplers."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,84 +6,113 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
 from fgtsva_ppl.posteriors.history import GradientCache, ReplayBuffer
-from fgtsva_ppl.rewards.program import FlatModel, RewardFunction
+from fgtsva_ppl.rewards import FlatModel, RewardFunction
 
-NEWTON_STEPS = 10  # towards the mode, whenever the anchor is moved
+NEWTON_STEPS = 10  # from the previous anchor to the new mode
 
 type Loss = Callable[[ReplayBuffer, RewardFunction], Array]
-type MinibatchGradient = Callable[[Array, Array, int], Array]  # key, position, number of data
+type MinibatchGradient = Callable[[Array, Array, int], Array]  # (key, position, batch size) -> gradient
 
 
-class Batches(NamedTuple):
-    """The data, to be picked from."""
+class MinibatchData(NamedTuple):
+    """The data from which minibatches are drawn.
+
+    Attributes:
+        rows: The buffer.
+        num_rows: Number of filled rows.
+        weight_scale: Factor of all weights in the current round.
+        gradient_cache: With the anchor of the control variate, if there is one.
+        padding: Valid features for batches that are larger than the data.
+    """
 
     rows: ReplayBuffer
-    filled: Array  # so many rows
-    factor: Array | float  # by which every weight is multiplied as of now
+    num_rows: Int[Array, ""]
+    weight_scale: Float[Array, ""] | float
     gradient_cache: GradientCache | None
-    padding: Array  # real features, for a batch that is larger than the data
+    padding: Float[Array, " dim"]
 
 
 def minibatch_gradient(
-    model: FlatModel, batches: Batches, loss: Loss, bonus: Callable[[RewardFunction], Array]
+    model: FlatModel, data: MinibatchData, loss: Loss, bonus: Callable[[RewardFunction], Array]
 ) -> MinibatchGradient:
-    """(key, position, m) -> gradient of the log-posterior, its loss estimated from m of the filled rows.
+    """An unbiased estimate of the gradient of the log-posterior.
 
-    Rows are picked uniformly with replacement and scaled, so that the estimate is unbiased; where no more than m are
-    filled it uses each once and is exact. Prior and bonus are exact always. With an anchor (a control variate, Baker
-    et al. 2019) only the difference to the gradient there is estimated: that is the smaller, the nearer the anchor.
+    Rows are drawn uniformly with replacement and scaled by their number over the batch size. If no more rows are filled
+    than the batch holds, each is used once and the gradient is exact. Prior and bonus are always exact. With an anchor
+    (a control variate; Baker et al. 2019) only the difference to the gradient at the anchor is estimated, whose
+    variance falls as the anchor comes near.
+
+    Args:
+        model: The reward program.
+        data: The buffer.
+        loss: Of some rows.
+        bonus: The feel-good term.
+
+    Returns:
+        A function (key, position, batch size) -> gradient.
     """
-    rows, filled, factor, running, padding = batches
+    rows, num_rows, weight_scale, cache, padding = data
     log_prior = model.logdensity(model.program)
 
-    def gradient(key: Array, position: Array, m: int) -> Array:
-        fits = filled <= m
-        picked = jax.random.randint(key, (m,), 0, jnp.maximum(filled, 1))
+    def gradient(key: Array, position: Array, batch_size: int) -> Array:
+        fits = num_rows <= batch_size
+        drawn = jax.random.randint(key, (batch_size,), 0, jnp.maximum(num_rows, 1))
+        indices = jnp.where(fits, jnp.arange(batch_size), drawn)
         batch = jax.tree.map(
-            lambda row: jnp.take(row, jnp.where(fits, jnp.arange(m), picked), 0, mode="fill", fill_value=0),
-            rows,
+            lambda row: jnp.take(row, indices, 0, mode="fill", fill_value=0), rows
         ).padded_with(padding)
-        scale = factor * jnp.where(fits, 1.0, filled / m)
+        scale = weight_scale * jnp.where(fits, 1.0, num_rows / batch_size)
 
         def estimate(position: Array) -> Array:
             function = model.function(position)
             return log_prior(position) - scale * loss(batch, function) + bonus(function)
 
-        there = jax.grad(estimate)(position)
-        anchor = None if running is None else running.anchor
+        here = jax.grad(estimate)(position)
+        anchor = None if cache is None else cache.anchor
         if anchor is None:
-            return there
-        return there + scale * loss_gradient(model, loss, batch, anchor.position) - factor * anchor.pull
+            return here
+        at_anchor = loss_gradient(model, loss, batch, anchor.position)
+        return here + scale * at_anchor - weight_scale * anchor.gradient
 
     return gradient
 
 
-def loss_gradient(model: FlatModel, loss: Loss, rows: ReplayBuffer, position: Array) -> Array:
-    """Of the loss of some rows."""
+def loss_gradient(
+    model: FlatModel, loss: Loss, rows: ReplayBuffer, position: Float[Array, " size"]
+) -> Float[Array, " size"]:
+    """The gradient of the loss of some rows."""
     return jax.grad(lambda x: loss(rows, model.function(x)))(position)
 
 
-def mode(
+def find_mode(
     model: FlatModel,
     loss: Callable[[RewardFunction], Array],
     precision: Callable[[Array], Array],
-    start: Array,
-) -> Array:
-    """Where prior and data are most probable, nearly: Gauss-Newton steps, damped when they do not go uphill."""
+    start: Float[Array, " size"],
+) -> Float[Array, " size"]:
+    """Approximates the mode of prior times likelihood by damped Gauss-Newton steps.
+
+    Args:
+        model: The reward program.
+        loss: Of all data.
+        precision: Curvature of prior and loss at a position.
+        start: Where to begin.
+    """
     log_prior = model.logdensity(model.program)
 
-    def density(x: Array) -> Array:
+    def logdensity(x: Array) -> Array:
         return log_prior(x) - loss(model.function(x))
 
     def step(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         position, damping = carry
         matrix = precision(position)
         damped = matrix + damping * jnp.diag(jnp.diagonal(matrix))
-        proposed = position + jnp.linalg.solve(damped, jax.grad(density)(position))
-        uphill = density(proposed) > density(position)
+        proposed = position + jnp.linalg.solve(damped, jax.grad(logdensity)(position))
+        uphill = logdensity(proposed) > logdensity(position)
         return (jnp.where(uphill, proposed, position), jnp.where(uphill, damping / 10, damping * 10)), None
 
-    (found, _), _ = jax.lax.scan(step, (start, jnp.asarray(1e-3)), length=NEWTON_STEPS)
-    return found
+    (mode, _), _ = jax.lax.scan(step, (start, jnp.asarray(1e-3)), length=NEWTON_STEPS)
+    return mode

@@ -1,28 +1,28 @@
 """Reward classes as NumPyro programs."""
 
-from fgtsva_ppl.rewards.finite import Finite, FiniteProgram
-from fgtsva_ppl.rewards.gp import GP
-from fgtsva_ppl.rewards.hierarchical import Hierarchical
-from fgtsva_ppl.rewards.linear import Linear
-from fgtsva_ppl.rewards.logistic import Logistic
-from fgtsva_ppl.rewards.mlp import MLP
-from fgtsva_ppl.rewards.noise_model import WithNoiseModel
-from fgtsva_ppl.rewards.program import (
+from fgtsva_ppl.rewards.base import (
     AnyReward,
     Embedded,
-    Embedding,
-    FlatModel,
     LinearFunction,
     NoisyFunction,
     Program,
     Reward,
     RewardFunction,
-    flat_model,
+    as_reward,
     reward_class,
 )
+from fgtsva_ppl.rewards.finite import Finite, FiniteProgram
+from fgtsva_ppl.rewards.gp import GP
+from fgtsva_ppl.rewards.hierarchical import Hierarchical
+from fgtsva_ppl.rewards.inspection import ZeroDensityError, flat_model
+from fgtsva_ppl.rewards.linear import Linear
+from fgtsva_ppl.rewards.logistic import Logistic
+from fgtsva_ppl.rewards.mlp import MLP
+from fgtsva_ppl.rewards.model import FlatModel
+from fgtsva_ppl.rewards.noise_model import WithNoiseModel
 from samplers.registry import Registry
 
-REWARDS: Registry[AnyReward] = Registry("reward", "fgtsva.rewards", reward_class)
+REWARDS: Registry[Reward] = Registry("reward", "fgtsva.rewards", reward_class)
 REWARDS.register("linear", Linear)
 REWARDS.register("finite", Finite)
 REWARDS.register("logistic", Logistic)
@@ -36,7 +36,6 @@ __all__ = [
     "REWARDS",
     "AnyReward",
     "Embedded",
-    "Embedding",
     "Finite",
     "FiniteProgram",
     "FlatModel",
@@ -49,6 +48,8 @@ __all__ = [
     "Reward",
     "RewardFunction",
     "WithNoiseModel",
+    "ZeroDensityError",
+    "as_reward",
     "flat_model",
     "reward_class",
 ]

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from typing import override
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 
-from fgtsva_ppl.rewards.program import Program, RewardFunction
+from fgtsva_ppl.rewards.base import Program, Reward, RewardFunction
 from samplers.settings import choice, settings, static_int, traced_float
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
@@ -20,14 +21,15 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 
 
 @settings
-class MLP:
+class MLP(Reward):
     """A network of `depth` hidden layers; a weight has variance prior_scale^2 over the number of its layer's inputs."""
 
     width: int = static_int(default=16, ge=1, doc="units of a hidden layer")
     depth: int = static_int(default=1, ge=1, doc="hidden layers")
-    activation: str = choice(default="tanh", options=ACTIVATIONS, doc="what a hidden unit does to its input")
+    activation: str = choice(default="tanh", options=ACTIVATIONS, doc="of a hidden unit")
     prior_scale: float = traced_float(default=1.0, gt=0, doc="scale of all weights and biases")
 
+    @override
     def program(self, dim: int) -> Program:
         """Sites weights_0, bias_0, weights_1, ...; the last layer has one output and no activation."""
         sizes = [dim, *[self.width] * self.depth, 1]
@@ -48,7 +50,7 @@ class MLP:
         return network
 
     def _layer(self, index: int, inputs: int, outputs: int) -> tuple[Array, Array]:
-        law = dist.Normal(0, self.prior_scale * inputs**-0.5).expand([inputs, outputs]).to_event(2)
-        weights = numpyro.sample(f"weights_{index}", law)
+        prior = dist.Normal(0, self.prior_scale * inputs**-0.5).expand([inputs, outputs]).to_event(2)
+        weights = numpyro.sample(f"weights_{index}", prior)
         bias = numpyro.sample(f"bias_{index}", dist.Normal(0, self.prior_scale).expand([outputs]).to_event(1))
         return weights, bias

@@ -30,10 +30,10 @@ def test_a_loop_has_our_gradient(loop):
     instance = world.start(jax.random.key(0))
     state = agent.start(jax.random.key(1), world.shape)
     for t in range(4):
-        seen, outcome = world.round(jax.random.key(t), instance)
-        state = agent.update(state, seen, jnp.asarray(7 * t), outcome.means[7 * t])
-    target = agent.target(state, Round(seen.actions, jnp.asarray(0.0)))
-    lam = float(agent.posterior.optimism(state.history.variance, jnp.asarray(0.0)))
+        seen, outcome = world.round(jax.random.key(t), instance, jnp.asarray(t))
+        state = agent.update(state, agent.embed(seen), jnp.asarray(7 * t), outcome.means[7 * t])
+    target = agent.target(state, agent.embed(Round(seen.actions, jnp.asarray(0.0))))
+    lam = float(agent.posterior.bonus_scale(state.history.total_variance, jnp.asarray(0.0)))
     precision, shift = (np.asarray(part) for part in target.gaussian)
     for key in range(3):
         theta = np.array(jax.random.normal(jax.random.key(key), (5,)))
@@ -91,7 +91,7 @@ def test_the_compiled_loop_measures_its_step_by_the_largest_eigenvalue(dim):
 
 def test_the_literatures_workload_has_blocks():
     world = Blocks()
-    seen, _ = world.round(jax.random.key(0), world.start(jax.random.key(1)))
+    seen, _ = world.round(jax.random.key(0), world.start(jax.random.key(1)), jnp.asarray(0))
     assert seen.actions.shape == (5, 20)
     assert np.linalg.matrix_rank(seen.actions) == 5
     assert float(seen.sigma) == 0.5
@@ -101,14 +101,14 @@ def test_the_literatures_workload_has_blocks():
 def test_rounds_that_are_told_together_add_up():
     agent = Thompson(sampler=SGLD(steps=3))
     single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)
-    several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, every=6)
+    several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, record_every=6)
     assert several.regret.shape == (3, 4)
     for name in ("regret", "num_divergent", "num_gradients", "num_resets"):
         whole = getattr(single, name).reshape(3, 4, 6).sum(axis=2)
         np.testing.assert_allclose(getattr(several, name), whole, rtol=1e-12)
     np.testing.assert_array_equal(several.action, single.action[:, 5::6])
     with pytest.raises(InputError, match="multiple"):
-        simulate(Sparse(dim=2), agent, rounds=24, every=5)
+        simulate(Sparse(dim=2), agent, rounds=24, record_every=5)
 
 
 def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):

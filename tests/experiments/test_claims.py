@@ -388,7 +388,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
     assert found.met
     assert np.all(np.diff(found.regret) > 0)
     others = (
-        ["posterior.sigma=estimated"],
+        ["posterior.variance=estimated"],
         ["posterior.maximum=logsumexp", "sampler=rmh"],
         ["posterior.cap=1"],
     )

@@ -12,7 +12,6 @@ from experiments.execute.cell_status import DONE, CellStatus
 from experiments.execute.diagnose import diagnose
 from experiments.execute.runner import execute, prepare
 from experiments.storage.codecs import (
-    DTYPES,
     rounds_to_tree,
     snapshots_to_tree,
     tree_to_simulation,
@@ -24,7 +23,7 @@ from experiments.storage.folder import Folder
 from fgtsva_ppl import Simulation, simulate
 from fgtsva_ppl.diagnostics import METRICS, probing
 from fgtsva_ppl.diagnostics.probe import Samples
-from fgtsva_ppl.simulation.loop import Snapshot
+from fgtsva_ppl.simulation import Record, Snapshot
 from fgtsva_ppl.timing import Seconds
 from samplers import Draw
 
@@ -41,12 +40,10 @@ WORDS = (
 def made_up(cell, snapshots=()):
     """A simulation of a cell with numbers that are all different."""
     shape = (cell.runs, cell.rounds // cell.record_every)
-    arrays = {name: 100 * i + np.arange(np.prod(shape)).reshape(shape) for i, name in enumerate(DTYPES)}
-    outside_support = np.zeros(cell.runs)
-    arrays["num_resets"] = np.zeros(shape)
-    return Simulation(
-        **arrays, outside_support=outside_support, seconds=Seconds(1.5, 2.5), snapshots=tuple(snapshots)
-    )
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    arrays = {name: 100.0 * i + numbers for i, name in enumerate(Record.fields())}
+    record = Record.from_arrays(arrays | {"num_resets": np.zeros(shape)})
+    return Simulation(record, np.zeros(cell.runs, bool), Seconds(1.5, 2.5), tuple(snapshots))
 
 
 @pytest.mark.parametrize(("words", "rounds"), [((), [1, 2, 3, 4, 5, 6, 7, 8]), (("record_every=4",), [4, 8])])
@@ -72,7 +69,7 @@ def test_a_simulation_and_its_states_come_back_from_their_trees():
     again = tree_to_simulation(rounds_to_tree(cell, simulation), back)
     assert again.seconds == simulation.seconds
     assert len(again.snapshots) == 2
-    for name in (*DTYPES, "outside_support"):
+    for name in (*Record.fields(), "outside_support"):
         np.testing.assert_array_equal(getattr(again, name), getattr(simulation, name))
 
 

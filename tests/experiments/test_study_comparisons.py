@@ -32,7 +32,7 @@ def test_the_cells_of_the_study_fit_together(name):
     study = resolve([f"study={name}"])
     assert name in READINGS
     shown = {
-        (cell.flat["environment"], cell.flat["agent"], cell.flat.get("posterior.sigma"))
+        (cell.flat["environment"], cell.flat["agent"], cell.flat.get("posterior.variance"))
         for cell in study.cells
     }
     if name == "general":
@@ -60,8 +60,8 @@ def test_thompson_sampling_is_compared_with_those_who_do_not_sample():
 
 def test_each_kind_of_knowledge_is_compared_with_the_revealed_case():
     cells = [
-        ({"noise": "dense", "posterior": "fgts_va", "posterior.sigma": "revealed"}, 10.0),
-        ({"noise": "dense", "posterior": "fgts_va", "posterior.sigma": "estimated"}, 60.0),
+        ({"noise": "dense", "posterior": "fgts_va", "posterior.variance": "revealed"}, 10.0),
+        ({"noise": "dense", "posterior": "fgts_va", "posterior.variance": "estimated"}, 60.0),
         ({"noise": "dense", "posterior": "fgts_b"}, 100.0),
         ({"noise": "sparse", "posterior": "fgts_b"}, 100.0),
     ]

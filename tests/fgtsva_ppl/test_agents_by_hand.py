@@ -10,7 +10,7 @@ import pytest
 
 from fgtsva_ppl.agents import OFUL, SAVE, LinNATS, LinTS, LinVDTS, WeightedOFUL
 from fgtsva_ppl.agents.ridge import Ridge, inverse_root
-from fgtsva_ppl.agents.save import Layers
+from fgtsva_ppl.agents.save import SAVEState
 from fgtsva_ppl.types import Round, Shape
 
 KEY = jax.random.key(0)
@@ -77,7 +77,7 @@ def test_a_layer_of_save_by_hand() -> None:
     np.testing.assert_allclose(state.beta[0], beta, rtol=1e-12)
 
 
-def two_arms(agent: SAVE) -> tuple[Layers, Round]:
+def two_arms(agent: SAVE) -> tuple[SAVEState, Round]:
     """Arms e1 and e2; layer 1 with Sigma_1 = 4 I, b_1 = (4, 0), beta_1 = 1/2, the others as at the start."""
     state = agent.start(KEY, Shape(2, 2, fixed_actions=True, linear=True))
     precision = state.ridge.precision.at[0].set(4 * jnp.eye(2))
@@ -90,10 +90,10 @@ def test_save_goes_down_a_layer_with_the_arms_that_survive() -> None:
     agent = SAVE(alpha=0.01, layers=3, noise=2.0, delta=0.1, tail=1.0)
     state, seen = two_arms(agent)
     # Layer 1: both norms are 1/2 <= 2^-1, branch (ii); means 1 and 0, slack 2 * 2^-1 * 1/2 = 1/2: e2 is dropped.
-    walk = agent.walk(state, seen.actions)
-    assert int(walk.layer) == 1
-    assert bool(walk.explores)
-    np.testing.assert_array_equal(walk.allowed, [True, False])
+    descent = agent.descend(state, seen.actions)
+    assert int(descent.layer) == 1
+    assert bool(descent.explores)
+    np.testing.assert_array_equal(descent.allowed, [True, False])
     acted, arm, _ = agent.act(KEY, state, seen)
     assert int(arm) == 0
     # Layer 2: Sigma_2 = I/16, ||e1|| = 4 > 2^-2, branch (iii); w = (1/4)/4 = 1/16.
@@ -108,7 +108,7 @@ def test_save_goes_down_a_layer_with_the_arms_that_survive() -> None:
 def test_all_arms_go_down_when_they_are_within_the_slack() -> None:
     agent = SAVE(alpha=0.01, layers=3, noise=2.0, delta=0.1, tail=1.0, radius=2.0)  # 2 * 2^-1 * 2 * 1/2 = 1
     state, seen = two_arms(agent)
-    np.testing.assert_array_equal(agent.walk(state, seen.actions).allowed, [True, True])
+    np.testing.assert_array_equal(agent.descend(state, seen.actions).allowed, [True, True])
 
 
 def test_save_exploits_and_learns_nothing_where_every_arm_is_known() -> None:

@@ -49,9 +49,9 @@ def test_it_decides_as_the_agent_of_the_loop_does():
     state = inner.start(jax.random.fold_in(stream[0], 0), asked._shape)
     for t, arm in enumerate(arms):
         seen = Round(jnp.asarray(features(t)), jnp.asarray(0.5))
-        state, action, _ = ask_tell._act(inner, jax.random.fold_in(stream[1], t), state, seen)
+        state, action, *_ = ask_tell._act(inner, jax.random.fold_in(stream[1], t), state, seen)
         assert action == arm
-        state = inner.update(state, seen, action, jnp.asarray(features(t)[arm] @ [1.0, -1.0]))
+        state = inner.update(state, inner.embed(seen), action, jnp.asarray(features(t)[arm] @ [1.0, -1.0]))
 
 
 KEPT = {
@@ -169,15 +169,17 @@ def test_probabilities_change_nothing_and_are_those_of_the_posterior():
 def test_sigma_is_asked_for_when_it_is_needed():
     with pytest.raises(InputError, match="ask needs sigma"):
         ThompsonAgent(posterior=FGTSVA()).ask(features(0))
-    agent = ThompsonAgent(posterior=FGTSVA(sigma="afterwards"), sampler=Exact())
+    agent = ThompsonAgent(posterior=FGTSVA(variance="revealed_after"), sampler=Exact())
     agent.ask(features(0))
     with pytest.raises(InputError, match="tell needs sigma"):
         agent.tell(0.3)
     agent.tell(0.3, sigma=0.5)
-    np.testing.assert_allclose(agent._state.history.variance, 0.25)
+    np.testing.assert_allclose(agent._state.history.total_variance, 0.25)
     other = ThompsonAgent(posterior=TS(), sampler=Exact())
     other.ask(features(0))
-    with pytest.raises(InputError, match="sigma is told afterwards only to"):
+    with pytest.raises(
+        InputError, match="tell takes sigma only for a posterior with variance=revealed_after"
+    ):
         other.tell(0.3, sigma=0.5)
 
 

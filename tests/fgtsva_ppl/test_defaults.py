@@ -30,7 +30,7 @@ def cases():
     rows = []
     for number, name in enumerate(NAMES):
         environment = ENVIRONMENTS.build(name)
-        play = jax.jit(lambda key, instance, e=environment: e.round(key, instance))
+        play = jax.jit(lambda key, instance, e=environment: e.round(key, instance, jnp.asarray(0)))
         for run in range(RUNS):
             key, rng = jax.random.key(100 * number + run), np.random.default_rng(100 * number + run)
             instance = environment.start(key)
@@ -73,10 +73,10 @@ def played(name):
 
         def turn(state, given):
             key, actions, sigma, means, noise = given
-            seen = Round(actions, sigma)
-            state, action, effort = agent.act(key, state, seen)
+            seen = agent.embed(Round(actions, sigma))
+            state, action, info = agent.act(key, state, seen)
             distance = whitened(state.history, state.sampler.position)
-            return agent.update(state, seen, action, means[action] + noise), (effort, distance)
+            return agent.update(state, seen, action, means[action] + noise), (info, distance)
 
         state = ThompsonState(history, sampler.init(key, start))
         return jax.lax.scan(turn, state, (jax.random.split(key, ROUNDS), *what))[1]
@@ -89,11 +89,11 @@ def played(name):
 
 @pytest.mark.parametrize("name", rest_is_slow(SAMPLERS.names(), QUICK))
 def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
-    effort, distance = (jax.tree.map(lambda x: x[0], part) for part in played(name))
-    assert effort.num_resets.sum() == 0
-    assert effort.num_divergent.sum() == 0
+    info, distance = (jax.tree.map(lambda x: x[0], part) for part in played(name))
+    assert info.num_resets.sum() == 0
+    assert info.num_divergent.sum() == 0
     assert np.all(np.isfinite(distance))
-    rates = effort.acceptance_rate.mean(axis=(1, 2))
+    rates = info.acceptance_rate.mean(axis=(1, 2))
     assert np.all(np.isnan(rates) | (rates > 0.2)), rates
     # a draw from N(0, I) in five dimensions is at 2.1; the feel-good term adds a little, some bias as well
     typical = distance[:, :, ROUNDS // 2 :].mean(axis=(1, 2))
@@ -108,9 +108,9 @@ def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
 @pytest.mark.parametrize("name", rest_is_slow(["exact", "sgld", "psgld", *ADJUSTED], QUICK))
 def test_the_papers_samplers_work_from_the_first_round_on(name):
     """A noiseless datum makes the precision jump from 5 to 20,000 in some direction, a noisy one does not."""
-    effort, distance = (jax.tree.map(lambda x: x[1], part) for part in played(name))
-    assert effort.num_resets.sum() == 0
-    assert effort.num_divergent.sum() == 0
+    info, distance = (jax.tree.map(lambda x: x[1], part) for part in played(name))
+    assert info.num_resets.sum() == 0
+    assert info.num_divergent.sum() == 0
     assert np.all(np.isfinite(distance))
 
 

@@ -28,7 +28,7 @@ from fgtsva_ppl.diagnostics.accuracy import (
 from fgtsva_ppl.diagnostics.mixing import energy_fraction, mixing
 from fgtsva_ppl.diagnostics.probe import climb, elsewhere, overdispersed
 from fgtsva_ppl.diagnostics.quality import gate
-from fgtsva_ppl.simulation.loop import ENVIRONMENT, Snapshot, reveal, run_keys
+from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, reveal, run_keys
 from samplers import SAMPLERS, SVGD, Draw, Gaussian, Target
 from samplers.adaptation import step_size
 from samplers.reference.control import Control

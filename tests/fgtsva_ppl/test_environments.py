@@ -4,6 +4,7 @@ import itertools
 from functools import lru_cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_frequencies, assert_law, assert_mean, assert_uncorrelated, moments
@@ -34,7 +35,7 @@ def _starts(environment, keys):
 
 @jax.jit
 def _rounds(environment, instance, keys):
-    return jax.vmap(lambda key: environment.round(key, instance))(keys)
+    return jax.vmap(lambda key: environment.round(key, instance, jnp.asarray(0)))(keys)
 
 
 @lru_cache
@@ -201,7 +202,9 @@ def test_rounds_are_independent_of_the_run_they_belong_to(environment):
 
     def first_round(key):
         instance = environment.start(jax.random.fold_in(key, 0))
-        seen, outcome = environment.round(jax.random.fold_in(jax.random.fold_in(key, 1), 1), instance)
+        seen, outcome = environment.round(
+            jax.random.fold_in(jax.random.fold_in(key, 1), 1), instance, jnp.asarray(0)
+        )
         return instance.theta, seen.sigma, outcome.noise
 
     keys = jax.random.split(jax.random.key(SEED), MANY)

@@ -27,7 +27,7 @@ from fgtsva_ppl.environments import (
     datasets,
 )
 from fgtsva_ppl.environments.encoding import encoded
-from fgtsva_ppl.simulation.loop import check, reveal
+from fgtsva_ppl.simulation import check, reveal
 from fgtsva_ppl.types import Environment
 
 MANY = 4000
@@ -54,7 +54,9 @@ def test_every_other_environment_fits_an_agent(name):
     assert isinstance(environment, Environment)
     check(environment, Thompson(), rounds=3)
     key, shape = jax.random.key(0), environment.shape
-    seen, outcome = jax.eval_shape(lambda key: environment.round(key, environment.start(key)), key)
+    seen, outcome = jax.eval_shape(
+        lambda key: environment.round(key, environment.start(key), jnp.asarray(0)), key
+    )
     assert seen.actions.shape == (shape.arms, shape.dim)
     assert outcome.means.shape == (shape.arms,)
 

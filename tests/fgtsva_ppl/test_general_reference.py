@@ -45,13 +45,13 @@ def remembered(case):
 
     def turn(state, key):
         place, arm_key = jax.random.split(key)
-        seen, outcome = world.round(place, instance)
+        seen, outcome = world.round(place, instance, jnp.asarray(0))
         arm = jax.random.randint(arm_key, (), 0, ARMS)
-        return agent.update(state, seen, arm, outcome.means[arm] + outcome.noise), state
+        return agent.update(state, agent.embed(seen), arm, outcome.means[arm] + outcome.noise), state
 
     instance = world.start(jax.random.key(0))
     _, states = jax.lax.scan(turn, state, jax.random.split(jax.random.key(SEED), HORIZON))
-    seen, _ = world.round(jax.random.key(5), instance)
+    seen, _ = world.round(jax.random.key(5), instance, jnp.asarray(0))
     return agent, states, Round(*map(jnp.asarray, seen))
 
 
@@ -59,7 +59,7 @@ def remembered(case):
 def values(agent, sampler, state, seen, keys, reference):
     """Mean rewards of the arms: (chains, draws, arms) along chains, or (replicas, arms) at the ends of short ones."""
     model = agent.model(ARMS, DIM)
-    target = agent.target(state, seen)
+    target = agent.target(state, agent.embed(seen))
 
     def one(key):
         start, further = jax.random.split(key)

@@ -11,11 +11,12 @@ from helpers.montecarlo import SEED, assert_mean
 from helpers.worlds import rest_is_slow
 
 from fgtsva_ppl import FGTSVA, MLP, SGLD, Contextual, InputError, Linear, Logistic, Thompson
-from fgtsva_ppl.posteriors.base import SIGMAS, gauss_newton
+from fgtsva_ppl.posteriors import VARIANCE_MODELS
 from fgtsva_ppl.posteriors.history import empty
+from fgtsva_ppl.posteriors.loss import gauss_newton
 from fgtsva_ppl.posteriors.minibatch import loss_gradient
 from fgtsva_ppl.rewards import flat_model
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Round
 from samplers import Laplace
 
@@ -31,8 +32,8 @@ NEXT = Round(jnp.asarray(RNG.normal(size=(3, 2))), jnp.asarray(0.5))
 @partial(jax.jit, static_argnames=("begin", "end"))
 def told(agent, state, begin, end):
     def turn(state, t):
-        seen = Round(jnp.asarray(ACTIONS)[t], jnp.asarray(0.5))
-        return agent.update(state, seen, jnp.asarray(ARMS)[t], jnp.asarray(REWARDS)[t]), None
+        round = agent.embed(Round(jnp.asarray(ACTIONS)[t], jnp.asarray(0.5)))
+        return agent.update(state, round, jnp.asarray(ARMS)[t], jnp.asarray(REWARDS)[t]), None
 
     return jax.lax.scan(turn, state, jnp.arange(begin, end))[0]
 
@@ -40,7 +41,7 @@ def told(agent, state, begin, end):
 @lru_cache
 def anchored():
     """An agent whose anchor was moved after ROUNDS rounds; FRESH more came since. Its weights change all the time."""
-    posterior = FGTSVA(c=0.3, alpha=0.2, sigma="estimated")
+    posterior = FGTSVA(c=0.3, alpha=0.2, variance="estimated")
     agent = Thompson(Logistic(), posterior, SGLD(minibatch=BATCH), control_variate=True)
     state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS + FRESH + 3)
     state = agent.grow(told(agent, state, 0, ROUNDS), ROUNDS + FRESH + 3)
@@ -49,7 +50,7 @@ def anchored():
 
 def test_the_gradient_has_no_bias_and_less_noise():
     agent, state = anchored()
-    target = agent.target(state, NEXT)
+    target = agent.target(state, agent.embed(NEXT))
     bare = state._replace(history=state.history._replace(gradient_cache=None))
     position = state.history.gradient_cache.anchor.position + 0.1
     exact = jax.grad(target.logdensity)(position)
@@ -57,7 +58,7 @@ def test_the_gradient_has_no_bias_and_less_noise():
 
     @jax.jit
     def estimates(keys):
-        both = (agent.target(given, NEXT).minibatch_gradient for given in (state, bare))
+        both = (agent.target(given, agent.embed(NEXT)).minibatch_gradient for given in (state, bare))
         return [jax.vmap(lambda key, g=gradient: g(key, position, BATCH))(keys) for gradient in both]
 
     ours, uniform = map(np.asarray, estimates(keys))
@@ -69,30 +70,30 @@ def test_the_gradient_has_no_bias_and_less_noise():
 def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
     agent, state = anchored()
     history, model = state.history, agent.model(3, 2)
-    loss = partial(agent.posterior.loss, model, history)
+    loss = partial(agent.posterior.loss, history)
     pull = loss_gradient(model, loss, history.data, history.gradient_cache.anchor.position)
-    np.testing.assert_allclose(history.gradient_cache.anchor.pull, pull, rtol=1e-10)
+    np.testing.assert_allclose(history.gradient_cache.anchor.gradient, pull, rtol=1e-10)
     # Moved now, it goes where prior and weighted data balance.
     moved = agent.grow(state, ROUNDS + FRESH + 3).history
     prior = jax.grad(model.logdensity(model.program))(moved.gradient_cache.anchor.position)
-    weighted = agent.posterior.factor(moved) * moved.gradient_cache.anchor.pull
+    weighted = agent.posterior.weight_scale(moved) * moved.gradient_cache.anchor.gradient
     np.testing.assert_allclose(prior, weighted, atol=1e-6)
     assert (
         np.linalg.norm(moved.gradient_cache.anchor.position - history.gradient_cache.anchor.position) > 1e-3
     )
 
 
-@pytest.mark.parametrize("sigma", ["estimated", "modelled"])
-def test_the_curvature_is_kept_up_datum_by_datum(sigma):
+@pytest.mark.parametrize("variance", ["estimated", "modelled"])
+def test_the_curvature_is_kept_up_datum_by_datum(variance):
     """Each datum's at the position of its round; all at one when they are gone through."""
-    posterior = FGTSVA(alpha=0.2, sigma=sigma)
+    posterior = FGTSVA(alpha=0.2, variance=variance)
     agents = [Thompson(Logistic(), posterior, SGLD(minibatch=m)) for m in (BATCH, 0)]
     states = [agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS) for agent in agents]
     kept, plain = (told(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
     position = kept.sampler.position  # nothing was drawn: that of every round so far
 
     def precision(which, state, at):
-        return agents[which].target(state, NEXT).precision(at)
+        return agents[which].target(state, agents[which].embed(NEXT)).precision(at)
 
     np.testing.assert_allclose(precision(0, kept, position), precision(1, plain, position), rtol=1e-10)
     np.testing.assert_array_equal(precision(0, kept, position), precision(0, kept, position + 1))
@@ -110,13 +111,14 @@ def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
 
     def operations(minibatch, rows):
         agent = Thompson(
-            MLP(width=4), FGTSVA(sigma="estimated", alpha=0.1), SGLD(steps=3, minibatch=minibatch)
+            MLP(width=4), FGTSVA(variance="estimated", alpha=0.1), SGLD(steps=3, minibatch=minibatch)
         )
         state = jax.eval_shape(lambda key: agent.grow(agent.start(key, WORLD.shape), rows), jax.random.key(0))
 
         def turn(key, state, seen):
-            acted, action, _ = agent.act(key, state, seen)
-            return agent.update(acted, seen, action, jnp.asarray(0.5))
+            round = agent.embed(seen)
+            acted, action, _ = agent.act(key, state, round)
+            return agent.update(acted, round, action, jnp.asarray(0.5))
 
         return jax.jit(turn).lower(jax.random.key(0), state, NEXT).cost_analysis()["flops"]
 
@@ -128,7 +130,7 @@ def test_what_is_kept_is_written_in_place():
     """No copy of as many numbers as there is room for within the compiled loop over rounds, several runs at once."""
     room, agent = (
         7919,
-        Thompson(Logistic(), FGTSVA(sigma="estimated", alpha=0.1), SGLD(steps=2, minibatch=BATCH)),
+        Thompson(Logistic(), FGTSVA(variance="estimated", alpha=0.1), SGLD(steps=2, minibatch=BATCH)),
     )
 
     def begin(key):
@@ -136,8 +138,9 @@ def test_what_is_kept_is_written_in_place():
 
     def play(key, state):
         def turn(state, t):
-            acted, action, _ = agent.act(jax.random.fold_in(key, t), state, NEXT)
-            return agent.update(acted, NEXT, action, 0.5 * action), action
+            round = agent.embed(NEXT)
+            acted, action, _ = agent.act(jax.random.fold_in(key, t), state, round)
+            return agent.update(acted, round, action, 0.5 * action), action
 
         return jax.lax.scan(turn, state, jnp.arange(5))
 
@@ -149,12 +152,12 @@ def test_what_is_kept_is_written_in_place():
     assert not re.search(rf"\[[\d,]*{room}[\d,]*\]\S* copy\(", loops)
 
 
-@pytest.mark.parametrize("sigma", rest_is_slow(SIGMAS, ["revealed", "modelled"]))
-def test_it_fits_into_the_loop(sigma):
-    posterior, sampler = FGTSVA(sigma=sigma), SGLD(minibatch=BATCH)
+@pytest.mark.parametrize("variance", rest_is_slow(VARIANCE_MODELS.names(), ["revealed", "modelled"]))
+def test_it_fits_into_the_loop(variance):
+    posterior, sampler = FGTSVA(variance=variance), SGLD(minibatch=BATCH)
     check(WORLD, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)
-    if sigma not in ("by_context", "modelled"):
-        with pytest.raises(InputError, match="control_variate needs data that are kept"):
+    if variance not in ("modelled_by_context", "modelled"):
+        with pytest.raises(InputError, match="control_variate needs stored data"):
             check(WORLD, Thompson(Linear(), posterior, control_variate=True), rounds=5)
 
 

@@ -33,7 +33,7 @@ def logarithm():
 def after_three(agent, capacity=8):
     state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), capacity)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
-        state = agent.update(state, seen, jnp.asarray(1), jnp.asarray(reward))
+        state = agent.update(state, agent.embed(seen), jnp.asarray(1), jnp.asarray(reward))
     return agent.grow(state, capacity)
 
 
@@ -44,7 +44,7 @@ def norms(scale, actions):
 @pytest.mark.parametrize("posterior", [TS(eta=2.0), FGTSA(eta=2.0, lam=0.3)], ids=["ts", "fgts_a"])
 def test_the_density_is_that_of_the_data(posterior):
     agent = Thompson(distance, posterior, MALA()).for_horizon(10)
-    target = agent.target(after_three(agent), SEEN[3])
+    target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position, scale = jnp.asarray([0.3]), np.exp(0.3)
     past = [np.asarray(seen.actions) for seen in SEEN[:3]]
     expected = stats.norm.logpdf(0.3) - 2 * sum(
@@ -64,7 +64,7 @@ def test_the_density_is_that_of_the_data(posterior):
 @pytest.mark.parametrize("control_variate", [False, True])
 def test_minibatches_are_larger_than_the_data(program, control_variate):
     agent = Thompson(program, TS(eta=2.0), SGLD(minibatch=6), control_variate=control_variate).for_horizon(10)
-    target = agent.target(after_three(agent), SEEN[3])
+    target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position = jnp.asarray([0.3])
     found = target.minibatch_gradient(jax.random.key(0), position, 6)
     np.testing.assert_allclose(found, jax.grad(target.logdensity)(position), rtol=1e-9)

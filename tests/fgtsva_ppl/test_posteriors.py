@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import ROUNDS, WORLDS, PlainLinear, played, remembered
+from helpers.worlds import ROUNDS, PlainLinear, played, remembered
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, FGTSVA, TS, InputError, Linear
-from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty, grown
+from fgtsva_ppl.posteriors import posterior_program, posterior_target
+from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty
 from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.types import Round
 
@@ -85,7 +86,7 @@ def evaluated(name, peak, world, reward):
     posterior, log = FAMILY[name](**PEAKS[peak]), played(world)
     dim = log.actions.shape[-1]
     history = remembered(FAMILY[name](), world, reward)  # which the kind of maximum has no part in
-    target = posterior.target(flat_model(reward, dim), history, log.next)
+    target = posterior_target(posterior, flat_model(reward, dim), history, log.next)
     shifts = np.concatenate([np.zeros((1, dim)), STEP * np.eye(dim), -STEP * np.eye(dim)])
     where = points(world)[:, None] + shifts
     value, gradient = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(target.logdensity))))(where)
@@ -134,7 +135,7 @@ def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
     posterior, history, target, value, gradient = evaluated(name, "hard", world, Linear())
     log, where = played(world), jnp.asarray(points(world))
     model = flat_model(Linear(), where.shape[-1])
-    plain = model.logdensity(posterior.program(model, history, log.next))
+    plain = model.logdensity(posterior_program(posterior, model, history, log.next))
     np.testing.assert_allclose(value[:, 0], jax.vmap(plain)(where), rtol=1e-13)
     np.testing.assert_allclose(gradient[:, 0], jax.vmap(jax.grad(plain))(where), rtol=1e-11, atol=1e-12)
     ours, theirs = (jax.hessian(function)(where[0]) for function in (target.logdensity, plain))
@@ -187,12 +188,14 @@ def test_the_current_round_is_in_the_total_variance_and_not_in_the_data():
     posterior, log = FGTSVA(c=C, alpha=ALPHA), played("fixed")
     history = remembered(posterior, "fixed", Linear())
     own = np.maximum(log.sigma, ALPHA) ** 2
-    np.testing.assert_allclose(history.variance, np.sum(own))
+    np.testing.assert_allclose(history.total_variance, np.sum(own))
     assert history.rounds == ROUNDS
     for sigma in (0.0, 0.1, ALPHA, 2.0):
         now = max(sigma, ALPHA) ** 2
         expected = C * np.sqrt(np.sum(own) + now) / now
-        np.testing.assert_allclose(posterior.optimism(history.variance, jnp.asarray(sigma)), expected)
+        np.testing.assert_allclose(
+            posterior.bonus_scale(history.total_variance, jnp.asarray(sigma)), expected
+        )
 
 
 def test_in_the_first_round_there_is_the_prior_and_the_bonus():
@@ -203,7 +206,7 @@ def test_in_the_first_round_there_is_the_prior_and_the_bonus():
     top = np.max(log.next.actions @ theta)
     now = max(float(log.next.sigma), ALPHA)
     for name, bonus in {"ts": 0, "fgts_a": 0, "fgts_b": LAM * top, "fgts_va": C / now * top}.items():
-        value = FAMILY[name]().target(model, history, log.next).logdensity(jnp.asarray(theta))
+        value = posterior_target(FAMILY[name](), model, history, log.next).logdensity(jnp.asarray(theta))
         np.testing.assert_allclose(value, prior + bonus, rtol=1e-12)
 
 
@@ -213,7 +216,7 @@ def test_half_the_bayes_temperature():
     log = played(world)
     for eta, factor in [(1 / (2 * sigma**2), 1), (1 / sigma**2, 2)]:
         history = remembered(TS(eta=eta), world, Linear())
-        target = TS(eta=eta).target(flat_model(Linear(), 3), history, log.next)
+        target = posterior_target(TS(eta=eta), flat_model(Linear(), 3), history, log.next)
         bayes = 3 * np.eye(3) + factor * log.features.T @ log.features / sigma**2
         np.testing.assert_allclose(target.gaussian.precision, bayes, rtol=1e-12)
 
@@ -236,7 +239,7 @@ def test_what_is_set_is_left_alone_by_the_horizon(name):
 @pytest.mark.parametrize(("posterior", "name"), [(FGTSVA(), "alpha"), (FGTSA(), "lam"), (FGTSB(), "lam")])
 def test_what_depends_on_the_horizon_is_missed_by_name(posterior, name):
     with pytest.raises(InputError, match=f"^{name} depends on the horizon"):
-        posterior.optimism(jnp.asarray(1.0), jnp.asarray(1.0))
+        posterior.bonus_scale(jnp.asarray(1.0), jnp.asarray(1.0))
 
 
 VALUES = np.random.default_rng(5).normal(size=(50, 6))
@@ -245,15 +248,19 @@ VALUES = np.random.default_rng(5).normal(size=(50, 6))
 @pytest.mark.parametrize("peak", PEAKS)
 def test_the_maxima_are_taken_over_the_last_axis(peak):
     expected = [reference_peak(row, **PEAKS[peak]) for row in VALUES]
-    np.testing.assert_allclose(TS(**PEAKS[peak]).peak(jnp.asarray(VALUES)), expected, rtol=1e-12)
+    np.testing.assert_allclose(TS(**PEAKS[peak]).maximum_over_arms(jnp.asarray(VALUES)), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("sharpness", [0.1, 1.0, 10.0, 1e3, 1e6])
 def test_smoothed_maxima_tend_to_the_hard_one(sharpness):
     # log-sum-exp is above by log(K)/s at most, the softplus cap below by log(2)/s at most
-    above = TS(maximum="logsumexp", sharpness=sharpness).peak(jnp.asarray(VALUES)) - np.max(VALUES, axis=1)
-    capped = TS(maximum="hard", cap=CAP).peak(jnp.asarray(VALUES))
-    below = capped - TS(maximum="softplus", cap=CAP, sharpness=sharpness).peak(jnp.asarray(VALUES))
+    above = TS(maximum="logsumexp", sharpness=sharpness).maximum_over_arms(jnp.asarray(VALUES)) - np.max(
+        VALUES, axis=1
+    )
+    capped = TS(maximum="hard", cap=CAP).maximum_over_arms(jnp.asarray(VALUES))
+    below = capped - TS(maximum="softplus", cap=CAP, sharpness=sharpness).maximum_over_arms(
+        jnp.asarray(VALUES)
+    )
     for gap, most in [(above, np.log(6) / sharpness), (below, np.log(2) / sharpness)]:
         assert np.all(gap >= -1e-14)
         assert np.all(gap <= most * (1 + 1e-9) + 1e-14)
@@ -264,7 +271,7 @@ def test_the_smoothed_log_density_tends_to_the_hard_one():
     _, _, _, hard, hard_gradient = evaluated("fgts_a", "hard", world, Linear())
     posterior = FGTSA(eta=ETA, lam=LAM, maximum="logsumexp", sharpness=1e4)
     history = remembered(posterior, world, Linear())
-    target = posterior.target(flat_model(Linear(), 3), history, played(world).next)
+    target = posterior_target(posterior, flat_model(Linear(), 3), history, played(world).next)
     value, gradient = jax.jit(jax.vmap(jax.value_and_grad(target.logdensity)))(points(world))
     np.testing.assert_allclose(value, hard[:, 0], atol=LAM * ROUNDS * np.log(4) / 1e4)
     np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms are MARGIN apart
@@ -286,32 +293,7 @@ def test_a_cap_takes_the_feel_good_gradient_away_above_it():
 
 def test_softplus_without_a_cap_is_refused():
     with pytest.raises(InputError, match="maximum=softplus smooths the cap and needs one: set cap"):
-        FGTSB(lam=1.0, maximum="softplus").peak(jnp.zeros(3))
-
-
-@pytest.mark.parametrize("reward", [Linear(), PlainLinear()], ids=["sums", "rows"])
-@pytest.mark.parametrize("world", WORLDS)
-def test_spare_room_in_a_history_changes_nothing(world, reward):
-    posterior = FAMILY["fgts_a"]()
-    tight, roomy = (remembered(posterior, world, reward, spare) for spare in (0, 20))
-    model, position = flat_model(reward, 3), jnp.asarray([0.3, -0.2, 0.9])
-    values = [
-        jax.value_and_grad(posterior.target(model, history, played(world).next).logdensity)(position)
-        for history in (tight, roomy, grown(tight, ROUNDS + 20))
-    ]
-    for value, gradient in values[1:]:
-        np.testing.assert_allclose(value, values[0][0], rtol=1e-14)
-        np.testing.assert_allclose(gradient, values[0][1], rtol=1e-13)
-
-
-def test_rows_and_action_sets_are_in_the_order_of_play():
-    log = played("contextual")
-    history = remembered(FAMILY["fgts_a"](), "contextual", PlainLinear())
-    np.testing.assert_array_equal(history.data.features[:ROUNDS], log.features)
-    np.testing.assert_array_equal(history.data.rewards[:ROUNDS], log.reward)
-    np.testing.assert_array_equal(history.data.weights, np.repeat([ETA, 0], [ROUNDS, 3]))
-    np.testing.assert_array_equal(history.past.actions[:ROUNDS], log.actions)
-    np.testing.assert_array_equal(history.past.present, np.repeat([1, 0], [ROUNDS, 3]))
+        FGTSB(lam=1.0, maximum="softplus").maximum_over_arms(jnp.zeros(3))
 
 
 def test_in_a_noiseless_round_the_floor_is_the_weight():

@@ -1,6 +1,6 @@
 """Reward programs of all shapes: flat unconstrained positions, Jacobians, and what is known of the prior."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -13,17 +13,19 @@ from helpers.worlds import rest_is_slow
 from scipy import stats
 
 from fgtsva_ppl import FGTSB, REWARDS, TS, InputError, Linear, LinearFunction
-from fgtsva_ppl.posteriors.base import gauss_newton
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty
-from fgtsva_ppl.rewards import flat_model
-from fgtsva_ppl.rewards.program import _flat_model
+from fgtsva_ppl.posteriors.loss import gauss_newton
+from fgtsva_ppl.rewards import Reward, flat_model
+from fgtsva_ppl.rewards.inspection import _flat_model
 from fgtsva_ppl.types import Round
 
 DIM = 3
 LOWER = np.array([[1.0, 0, 0], [0.3, 0.8, 0], [-0.2, 0.5, 0.6]])
 
 
-class Written(NamedTuple):
+@dataclass(frozen=True)
+class Written(Reward):
     """A reward class out of a function that is a program, given the dimension."""
 
     body: object
@@ -145,7 +147,7 @@ def test_a_linear_reward_with_another_prior_still_has_sums_and_a_curvature(body)
     np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
     assert np.all(np.linalg.eigvalsh(ours) > 0)
     history = empty(linear=True, keep_actions=False, arms=2, dim=DIM, capacity=1)._replace(data=sums)
-    target = FGTSB(lam=1.0).target(model, history, Round(jnp.eye(DIM), jnp.asarray(1.0)))
+    target = posterior_target(FGTSB(lam=1.0), model, history, Round(jnp.eye(DIM), jnp.asarray(1.0)))
     assert target.exact is None
     assert np.isfinite(target.logdensity(position))
 
@@ -156,7 +158,7 @@ def test_the_density_of_a_constrained_site_has_its_jacobian():
     history = empty(linear=False, keep_actions=False, arms=DIM, dim=DIM, capacity=2)
     features, rewards, weights = np.eye(DIM)[:2], np.array([0.3, -0.8]), np.array([2.0, 3.0])
     history = history._replace(data=ReplayBuffer(*map(jnp.asarray, (features, rewards, weights))))
-    target = FGTSB(lam=1.5).target(model, history, Round(jnp.eye(DIM), jnp.asarray(1.0)))
+    target = posterior_target(FGTSB(lam=1.5), model, history, Round(jnp.eye(DIM), jnp.asarray(1.0)))
     for log_scale, *theta in np.random.default_rng(1).normal(size=(5, DIM + 1)):
         scale, theta = np.exp(log_scale), np.array(theta)
         means = scale * np.tanh(theta)
@@ -251,7 +253,7 @@ def test_every_registered_reward_is_looked_at_inside_a_compiled_program(name):
         model = flat_model(reward, 4, arms=2)
         history = empty(linear=model.linear, keep_actions=False, arms=2, dim=model.features, capacity=3)
         round_ = Round(model.embed(jnp.eye(4)[:2]), jnp.asarray(1.0))
-        return TS().target(model, history, round_).logdensity(position)
+        return posterior_target(TS(), model, history, round_).logdensity(position)
 
     _flat_model.cache_clear()
     position = flat_model(reward, 4, arms=2).draw(jax.random.key(0))

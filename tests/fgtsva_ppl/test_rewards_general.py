@@ -19,11 +19,10 @@ from experiments.config.cell import Cell
 from experiments.execute.diagnose import _chains
 from fgtsva_ppl import MALA, REWARDS, TS, Contextual, Exact, InputError, Thompson, ThompsonAgent
 from fgtsva_ppl.diagnostics import Samples
-from fgtsva_ppl.posteriors.base import gauss_newton
 from fgtsva_ppl.posteriors.history import ReplayBuffer
-from fgtsva_ppl.rewards import GP, MLP, Hierarchical, LinearFunction, Logistic, flat_model
-from fgtsva_ppl.rewards.program import NoisyFunction
-from fgtsva_ppl.simulation.loop import _play, check
+from fgtsva_ppl.posteriors.loss import gauss_newton
+from fgtsva_ppl.rewards import GP, MLP, Hierarchical, LinearFunction, Logistic, NoisyFunction, flat_model
+from fgtsva_ppl.simulation import check, play_rounds
 from fgtsva_ppl.types import Round
 from samplers import Draw
 from samplers.registry import Registry
@@ -74,7 +73,7 @@ def test_the_gaussian_process_keeps_sums_and_has_exact_draws():
     model = agent.model(ARMS, DIM)
     np.testing.assert_allclose(model.gaussian.precision, np.eye(5) / 4, atol=1e-12)
     state = agent.start(jax.random.key(0), Contextual(dim=DIM, arms=ARMS).shape)
-    seen = Round(FEATURES, jnp.asarray(1.0))
+    seen = agent.embed(Round(FEATURES, jnp.asarray(1.0)))
     state = agent.update(state, seen, jnp.asarray(1), jnp.asarray(0.7))
     target = agent.target(state, seen)
     row = model.embed(FEATURES)[1]
@@ -244,12 +243,12 @@ def endless():
     ],
 )
 def test_a_broken_program_is_told_in_one_line(program, message):
-    known = _play._cache_size()
+    known = play_rounds._cache_size()
     with pytest.raises(InputError) as error:
         check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=program), rounds=5)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
-    assert _play._cache_size() == known
+    assert play_rounds._cache_size() == known
     with pytest.raises(InputError) as error:
         ThompsonAgent(program, sampler=MALA()).ask(FEATURES, 0.5)
     assert str(error.value).startswith(message)

@@ -1,4 +1,4 @@
-"""The loop: the same run whoever is beside it, randomness shared between agents, nothing compiled twice."""
+"""The loop: a run is the same alone, among others, on any device and after an interruption; regret adds up."""
 
 from functools import lru_cache
 from typing import Any
@@ -7,18 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.montecarlo import assert_mean
 from helpers.worlds import PlainLinear, rest_is_slow
 
 from fgtsva_ppl import (
     FGTSA,
-    FGTSB,
     FGTSVA,
     MALA,
     NUTS,
     PSGLD,
     SGLD,
-    TS,
     Contextual,
     Dense,
     Exact,
@@ -29,19 +26,15 @@ from fgtsva_ppl import (
     Thompson,
     simulate,
 )
-from fgtsva_ppl.agents import LinTS
 from fgtsva_ppl.environments.linear import Instance, hypercube
-from fgtsva_ppl.simulation.loop import CHUNKS, LONGEST, _piece, _play, check
-from fgtsva_ppl.types import ActionInfo, Round
-from samplers import Draw, SamplerState
-from samplers.settings import nested, settings, traced_float
-
-ARRAYS = ("regret", "action", "acceptance_rate", "num_divergent", "num_gradients", "num_resets")
+from fgtsva_ppl.simulation import Record
+from fgtsva_ppl.types import ActionInfo, Agent, Round
+from samplers.settings import settings, traced_float
 
 
 def assert_same(ours: Simulation, theirs: Simulation, runs=slice(None), rounds=slice(None)) -> None:
     """Bit for bit; `runs` and `rounds` of theirs are ours."""
-    for name in ARRAYS:
+    for name in Record.fields():
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name)[runs, rounds], err_msg=name)
 
 
@@ -158,221 +151,6 @@ def test_what_another_number_of_devices_left_is_not_taken_up():
     assert_same(alone, many("mala"), slice(0, 3))
 
 
-# --- common random numbers
-
-
-@settings
-class Watcher:
-    """Lets another agent draw, but plays the arms in turn and reports what it was shown."""
-
-    inner: Any = nested()
-
-    @property
-    def sequential(self):
-        return self.inner.sequential
-
-    def for_horizon(self, rounds):
-        return Watcher(self.inner.for_horizon(rounds))
-
-    def start(self, key, shape):
-        return self.inner.start(key, shape), jnp.zeros(()), jnp.zeros((), int)
-
-    def grow(self, state, capacity):
-        return self.inner.grow(state[0], capacity), *state[1:]
-
-    def act(self, key, state, seen):
-        inner, drawn, _ = self.inner.act(key, state[0], seen)
-        arms = seen.actions.shape[0]
-        mark = jnp.sum(seen.actions * jnp.arange(1.0, seen.actions.size + 1).reshape(seen.actions.shape))
-        report = ActionInfo(seen.sigma, mark, state[1], drawn)
-        return (inner, *state[1:]), state[2] % arms, report
-
-    def update(self, state, seen, action, reward):
-        return self.inner.update(state[0], seen, action, reward), reward, state[2] + 1
-
-
-@pytest.mark.parametrize(
-    "environment", [pytest.param(Dense(dim=3), marks=pytest.mark.slow), Contextual(dim=3, arms=4, p=0.5)]
-)
-def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
-    inner = [
-        Thompson(sampler=PSGLD(steps=2)),
-        Thompson(posterior=TS(), sampler=MALA(steps=3)),
-        LinTS(),
-    ]
-    first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)
-    # sigma, the arms, the reward of the round before, and regrets: so theta* and the noise as well
-    for name in ("acceptance_rate", "num_divergent", "num_gradients", "regret"):
-        for other in others:
-            np.testing.assert_allclose(getattr(other, name), getattr(first, name), rtol=1e-12, atol=1e-14)
-    assert (
-        np.unique(first.num_gradients).size == 1 + 3 * 11
-    )  # zeros before the first round, then no two rewards alike
-    drawn = [simulation.num_resets for simulation in (first, *others)]
-    assert all(np.any(other != drawn[0]) for other in drawn[1:])  # while the agents themselves differ
-
-
-@settings
-class Keyed:
-    """An agent that compares the keys of its rounds with those it could have split off at the start."""
-
-    sequential = False
-
-    def for_horizon(self, rounds):
-        return self
-
-    def start(self, key, shape):
-        return jnp.concatenate(
-            [jax.random.key_data(key)[None], jax.random.key_data(jax.random.split(key, 40))]
-        )
-
-    def grow(self, state, capacity):
-        return state
-
-    def act(self, key, state, seen):
-        own = jnp.concatenate(
-            [jax.random.key_data(key)[None], jax.random.key_data(jax.random.split(key, 40))]
-        )
-        seen_before = jnp.any(jnp.all(own[:, None] == state[None], axis=-1))
-        zero = jnp.zeros(())
-        return state, jnp.zeros((), int), ActionInfo(zero, zero, zero, seen_before)
-
-    def update(self, state, seen, action, reward):
-        return state
-
-
-def test_no_round_draws_with_a_key_of_the_start():
-    assert not np.any(simulate(Sparse(dim=2), Keyed(), rounds=30, runs=2).num_resets)
-
-
-# --- what is compiled
-
-
-def test_numbers_compile_nothing_anew():
-    def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, steps=2, seed=0, first_run=0):
-        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(steps=steps, step=step))
-        simulate(Sparse(dim=2, p=p, scale=scale), agent, rounds=8, runs=2, seed=seed, first_run=first_run)
-        return _play._cache_size()
-
-    known = play()
-    assert play(c=0.1) == known
-    assert play(alpha=0.01) == known
-    assert play(alpha=1) == known  # an integer is a number too
-    assert play(step=0.1) == known
-    assert play(steps=7) == known
-    assert play(p=0.9, scale=3) == known
-    assert play(seed=5, first_run=3) == known
-
-
-def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
-    def play(lam, eta, step):
-        agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(steps=2, step=step))
-        simulate(Dense(dim=2), agent, rounds=8, runs=2)
-        return _play._cache_size()
-
-    known = play(1.0, 0.25, 0.1)
-    assert play(3.0, 0.1, 0.2) == known
-
-
-def test_derived_numbers_compile_nothing_anew():
-    def play(posterior):
-        simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(steps=2)), rounds=8, runs=2)
-        return _play._cache_size()
-
-    assert play(FGTSVA()) == play(FGTSVA(alpha=0.3))
-
-
-def test_structure_compiles_anew():
-    """So that the tests above mean something."""
-
-    def play(whiten):
-        simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=2, whiten=whiten)), rounds=8, runs=2)
-        return _play._cache_size()
-
-    assert play("dense") + 1 == play("none")
-
-
-def test_a_run_is_cut_into_pieces_that_share_one_program():
-    known = _play._cache_size()
-    simulate(Sparse(dim=2, arms=3), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
-    assert _play._cache_size() == known + 1
-
-
-def test_a_buffer_compiles_once_for_each_capacity():
-    known = _play._cache_size()
-    agent = Thompson(PlainLinear(), sampler=MALA(steps=2))
-    simulate(Sparse(dim=2, arms=3), agent, rounds=256, runs=2)  # as in no other test
-    assert _play._cache_size() == known + 3  # 64, 128, 256
-
-
-def test_pieces_are_short_however_long_a_run_is():
-    for rounds, every in ((1, 1), (32, 1), (1000, 1), (10**6, 1), (10**6, 1000), (10**6, 5000), (33, 11)):
-        length = _piece(rounds, every)
-        assert length % every == 0
-        assert length <= max(LONGEST, every)
-        assert (CHUNKS - 1) * length < rounds or length == every
-    assert _piece(1000, 1) == 63
-
-
-# --- chains that go wrong
-
-
-@settings
-class Flaky:
-    """Draws at random, and not a number every so often."""
-
-    sequential = False
-    rate: float = traced_float(default=0.3, ge=0, le=1, doc="how often")
-
-    def init(self, key, start):
-        return SamplerState(start(key), jnp.zeros(()))
-
-    def sample(self, key, target, state):
-        where, whether = jax.random.split(key)
-        fails = jax.random.uniform(whether) < self.rate
-        position = jax.random.normal(where, state.position.shape)
-        broken = jnp.where(fails, position.at[0].set(jnp.nan), position)  # one coordinate is enough
-        tuning = jnp.where(fails, jnp.nan, state.carry + 1)
-        draw = Draw(broken, jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0))
-        return SamplerState(broken, tuning), draw
-
-
-def test_non_finite_chains_are_counted_and_put_back():
-    agent, environment = Thompson(sampler=Flaky()).for_horizon(10), Sparse(dim=3)
-    instance = environment.start(jax.random.key(0))
-    state = agent.start(jax.random.key(1), environment.shape)
-    act = jax.jit(agent.act)
-    num_resets = 0
-    for t in range(40):
-        seen, _ = environment.round(jax.random.key(t), instance)
-        before = state.sampler
-        _, draw = agent.sampler.sample(jax.random.key(t), None, before)
-        state, action, effort = act(jax.random.key(t), state, seen)
-        fails = not np.all(np.isfinite(draw.position))
-        assert bool(effort.num_resets) == fails
-        num_resets += fails
-        expected = before.position if fails else draw.position
-        np.testing.assert_array_equal(state.sampler.position, expected)
-        assert state.sampler.carry == (before.carry if fails else before.carry + 1)
-        assert action == np.argmax(seen.actions @ expected)
-    assert 0 < num_resets < 40
-
-
-def test_the_count_of_restored_chains_is_in_the_results():
-    result = simulate(Sparse(dim=3), Thompson(sampler=Flaky()), rounds=40, runs=50)
-    assert_mean(result.num_resets.mean(axis=1), 0.3)
-    assert np.all(np.isfinite(result.regret))
-    sound = simulate(Sparse(dim=3), Thompson(sampler=Flaky(rate=0.0)), rounds=40, runs=50)
-    assert not np.any(sound.num_resets)
-
-
-def test_a_chain_that_never_is_finite_plays_where_it_started():
-    result = simulate(Sparse(dim=3), Thompson(sampler=Flaky(rate=1.0)), rounds=10, runs=25)
-    assert np.all(result.num_resets)
-    assert np.all(result.action == result.action[:, :1])
-    assert np.unique(result.action).size > 1  # which is a draw from the prior, not arm 0
-
-
 # --- regret
 
 
@@ -385,20 +163,13 @@ class Known(Sparse):
 
 
 @settings
-class Seer:
+class Seer(Agent):
     """Plays the best arm, or the worst, of the known truth."""
 
-    sequential = False
     sign: float = traced_float(default=1.0, doc="1: the best arm, -1: the worst")
-
-    def for_horizon(self, rounds):
-        return self
 
     def start(self, key, shape):
         return ()
-
-    def grow(self, state, capacity):
-        return state
 
     def act(self, key, state, seen: Round):
         none = jnp.zeros(())
@@ -448,37 +219,3 @@ def test_rounds_need_not_be_divisible_by_the_number_of_pieces(rounds):
 def test_no_rounds_or_no_runs_are_refused(rounds, runs):
     with pytest.raises(InputError, match=f"^rounds={rounds} and runs={runs} must be at least 1$"):
         simulate(Sparse(), Thompson(), rounds=rounds, runs=runs)
-
-
-REFUSED = {
-    "smoothed": (Sparse(), Exact(), FGTSVA(maximum="smoothed"), "sampler 'exact' has no exact draws"),
-    "capped": (Sparse(), Exact(), FGTSVA(cap=1.0), "sampler 'exact' has no exact draws"),
-    "past sets": (Contextual(), Exact(), FGTSA(), "sampler 'exact' has no exact draws"),
-    "no cap": (
-        Sparse(),
-        MALA(),
-        FGTSVA(maximum="softplus"),
-        "maximum=softplus smooths the cap and needs one",
-    ),
-    "too many arms": (Sparse(arms=33), MALA(), FGTSVA(), "arms=33 must be at most"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_does_not_fit_is_said_before_anything_compiles(what):
-    environment, sampler, posterior, message = REFUSED[what]
-    agent = Thompson(posterior=posterior, sampler=sampler)
-    known = _play._cache_size()
-    with pytest.raises(InputError) as error:
-        check(environment, agent, 100)
-    assert str(error.value).startswith(message)
-    assert "\n" not in str(error.value)
-    assert _play._cache_size() == known
-
-
-def test_what_fits_passes_the_check():
-    for environment in (Sparse(), Contextual()):
-        for posterior in (FGTSVA(), FGTSB(), TS()):
-            check(environment, Thompson(posterior=posterior, sampler=Exact()), 100)
-    check(Sparse(), Thompson(posterior=FGTSA(), sampler=Exact()), 100)
-    check(Contextual(), Thompson(posterior=FGTSA(maximum="smoothed"), sampler=MALA()), 100)

@@ -15,7 +15,9 @@ import pytest
 from helpers.worlds import OTHERS, STUDIED, quick_jit
 
 from fgtsva_ppl import ENVIRONMENTS, POSTERIORS, SAMPLERS, InputError, Thompson
-from fgtsva_ppl.simulation.loop import _round, _start, check
+from fgtsva_ppl.simulation import check
+from fgtsva_ppl.simulation.rounds import play_round, start_run
+from fgtsva_ppl.types import Environment
 from samplers.settings import settings, static, traced_float
 
 SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3}, "homoscedastic": {"dim": 3},
@@ -23,7 +25,7 @@ SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3},
 
 
 @settings
-class OneOf:
+class OneOf(Environment):
     """Several environments of the same shape behind one number."""
 
     members: tuple = static()
@@ -36,8 +38,8 @@ class OneOf:
     def start(self, key):
         return self._switch("start", key)
 
-    def round(self, key, instance):
-        return self._switch("round", key, instance)
+    def round(self, key, instance, t):
+        return self._switch("round", key, instance, t)
 
     def _switch(self, what, *given):
         branches = [getattr(member, what) for member in self.members]
@@ -77,9 +79,9 @@ def _marked(case):
 
 @quick_jit
 def two_rounds(environment, agent, key):
-    carry = _start(environment, agent, key)
+    carry = start_run(environment, agent, key)
     carry = carry._replace(agent=agent.grow(carry.agent, 2))
-    carry, record = jax.lax.scan(partial(_round, environment, agent, key), carry, jnp.arange(2))
+    carry, record = jax.lax.scan(partial(play_round, environment, agent, key), carry, jnp.arange(2))
     return carry.agent, record
 
 
@@ -108,10 +110,10 @@ def test_two_rounds(sampler, posterior, group):
                 assert np.all(np.isfinite(leaf))
             assert np.all(record.regret >= 0)
             assert np.all((record.action >= 0) & (record.action < environment.shape.arms))
-            assert not np.any(record.effort.num_resets)
-            assert np.all(record.effort.num_gradients >= 0)
+            assert not np.any(record.info.num_resets)
+            assert np.all(record.info.num_gradients >= 0)
             assert np.all(
-                np.isnan(record.effort.acceptance_rate) | (np.abs(record.effort.acceptance_rate - 0.5) <= 0.5)
+                np.isnan(record.info.acceptance_rate) | (np.abs(record.info.acceptance_rate - 0.5) <= 0.5)
             )
 
 
@@ -131,5 +133,5 @@ def test_every_environment_has_its_turn():
         for which, environment in enumerate(environments):
             key = jax.random.key(8)
             both = (environment, OneOf(environments, float(which)))
-            ours, theirs = (e.round(key, e.start(key)) for e in both)
+            ours, theirs = (e.round(key, e.start(key), jnp.asarray(0)) for e in both)
             jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-12, atol=1e-14), ours, theirs)

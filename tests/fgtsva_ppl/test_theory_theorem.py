@@ -10,6 +10,7 @@ from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSVA, TS, Exact, Thompson, simulate, theory
 from fgtsva_ppl.environments import FiniteClass
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.history import empty
 from fgtsva_ppl.rewards import Finite, flat_model
 from fgtsva_ppl.rewards.finite import table
@@ -29,7 +30,7 @@ def some_history(posterior, rounds=6):
     data = []
     for arm in rng.integers(0, ARMS, rounds):
         sigma, reward = rng.uniform(0.2, 1.5), rng.uniform()
-        weight, variance = (f(jnp.asarray(sigma)) for f in (posterior.weight, posterior.variance))
+        weight, variance = (f(jnp.asarray(sigma)) for f in (posterior.weight, posterior.round_variance))
         history = history.added(jnp.eye(ARMS), jnp.asarray(arm), jnp.asarray(reward), weight, variance)
         data.append((arm, reward, float(weight), float(variance)))
     return model, history, data
@@ -39,7 +40,7 @@ def softmax_over_members(posterior, data):
     """eq:posterior and its kin for every member."""
     values = table(MEMBERS, ARMS, 0)
     variance = sum(row[3] for row in data)
-    lam = float(posterior.optimism(jnp.asarray(variance), ROUND.sigma))
+    lam = float(posterior.bonus_scale(jnp.asarray(variance), ROUND.sigma))
     rounds = len(data) if posterior.sums_past else 1
     logs = rounds * lam * values.max(1)
     for arm, reward, weight, _ in data:
@@ -54,7 +55,7 @@ POSTERIORS = {"va": FGTSVA(c=0.5, alpha=0.1), "a": FGTSA(lam=0.3), "ts": TS()}
 def test_exact_draws_are_a_softmax_over_the_members(name):
     posterior = POSTERIORS[name]
     model, history, data = some_history(posterior)
-    target = posterior.target(model, history, ROUND)
+    target = posterior_target(posterior, model, history, ROUND)
     draws = jax.jit(jax.vmap(target.exact))(jax.random.split(jax.random.key(1), 20_000))
     counts = np.bincount(np.asarray(model.program.index(draws[:, 0])), minlength=MEMBERS)
     assert_frequencies(counts, softmax_over_members(posterior, data))
@@ -67,7 +68,7 @@ def test_exact_draws_are_a_softmax_over_the_members(name):
 def test_the_log_density_has_the_same_law(name):
     posterior = POSTERIORS[name]
     model, history, data = some_history(posterior)
-    target = posterior.target(model, history, ROUND)
+    target = posterior_target(posterior, model, history, ROUND)
     positions = model.program.positions(jnp.asarray(0.3))
     np.testing.assert_array_equal(model.program.index(positions[:, 0]), np.arange(MEMBERS))
     logs = jax.vmap(target.logdensity)(positions) - stats.norm.logpdf(positions[:, 0])
@@ -100,7 +101,7 @@ def test_the_environment_keeps_the_theorems_conditions():
     assert_frequencies(np.bincount(which, minlength=MEMBERS), np.full(MEMBERS, 1 / MEMBERS))
     instance = environment.start(jax.random.key(1))
     keys = jax.random.split(jax.random.key(2), 20_000)
-    seen, outcome = jax.vmap(environment.round, (0, None))(keys, instance)
+    seen, outcome = jax.vmap(environment.round, (0, None, None))(keys, instance, jnp.asarray(0))
     sigma, noise = np.asarray(seen.sigma), np.asarray(outcome.noise)
     assert np.all(noise[sigma == 0] == 0)
     # log-mgf <= sigma^2 l^2/8 with equality: Gaussian with variance sigma^2/4

@@ -18,15 +18,16 @@ from fgtsva_ppl import (
     Exact,
     InputError,
     Linear,
+    RevealedAfter,
     Thompson,
     WithNoise,
     simulate,
 )
 from fgtsva_ppl.agents import Ensemble
-from fgtsva_ppl.posteriors.base import SIGMAS
+from fgtsva_ppl.posteriors import VARIANCE_MODELS
 from fgtsva_ppl.rewards import LinearFunction, NoisyFunction
 from fgtsva_ppl.rewards.context import context
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Round
 
 DIM, ARMS, ALPHA, C = 2, 3, 0.2, 0.4
@@ -39,13 +40,13 @@ DATA = [
 NEXT = Round(jnp.asarray(RNG.normal(size=(ARMS, DIM))), jnp.asarray(0.7))
 
 
-def told(sigma, reward=None, **posterior):
+def told(variance, reward=None):
     """An agent and its state after the data, its draw in all rounds being zero."""
-    agent = Thompson(reward or Linear(), FGTSVA(c=C, alpha=ALPHA, sigma=sigma, **posterior), HMC())
+    agent = Thompson(reward or Linear(), FGTSVA(c=C, alpha=ALPHA, variance=variance), HMC())
     state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), 5)
     state = state._replace(sampler=state.sampler._replace(position=jnp.zeros_like(state.sampler.position)))
     for actions, sigma_t, arm, seen_reward in DATA:
-        seen = Round(jnp.asarray(actions), jnp.asarray(sigma_t))
+        seen = agent.embed(Round(jnp.asarray(actions), jnp.asarray(sigma_t)))
         state = agent.update(state, seen, jnp.asarray(arm), jnp.asarray(seen_reward))
     return agent, state
 
@@ -65,17 +66,17 @@ def bonus(theta, own, total):
 
 
 def density(agent, state, position):
-    return float(agent.target(state, NEXT).logdensity(jnp.asarray(position)))
+    return float(agent.target(state, agent.embed(NEXT)).logdensity(jnp.asarray(position)))
 
 
 def test_revealed_afterwards_the_past_weighs_as_it_did_and_optimism_goes_by_the_average():
-    agent, state = told("afterwards", guess=0.8)
+    agent, state = told(RevealedAfter(initial_sigma=0.8))
     for theta in RNG.normal(size=(3, DIM)):
         own = max((0.8**2 + FLOORED.sum()) / 4, ALPHA**2)
         loss = np.sum((REWARDS - FEATURES @ theta) ** 2 / FLOORED)
         expected = log_prior(theta) - loss + bonus(theta, own, FLOORED.sum())
         np.testing.assert_allclose(density(agent, state, theta), expected, rtol=1e-12)
-    hidden = agent.target(state, NEXT._replace(sigma=jnp.asarray(99.0)))
+    hidden = agent.target(state, agent.embed(NEXT._replace(sigma=jnp.asarray(99.0))))
     np.testing.assert_array_equal(hidden.logdensity(jnp.ones(DIM)), density(agent, state, np.ones(DIM)))
 
 
@@ -88,25 +89,25 @@ def test_estimated_all_data_have_the_weight_of_the_residuals_so_far(reward):
         loss = np.sum((REWARDS - FEATURES @ theta) ** 2) / estimate
         expected = log_prior(theta) - loss + bonus(theta, estimate, shown.sum())
         np.testing.assert_allclose(density(agent, state, theta), expected, rtol=1e-12)
-    precision = agent.target(state, NEXT).precision(jnp.zeros(DIM))
+    precision = agent.target(state, agent.embed(NEXT)).precision(jnp.zeros(DIM))
     np.testing.assert_allclose(
         precision, DIM * np.eye(DIM) + 2 * FEATURES.T @ FEATURES / estimate, rtol=1e-12
     )
 
 
 @pytest.mark.parametrize("reward", [Linear(), PlainLinear()])
-@pytest.mark.parametrize("sigma", ["modelled", "by_context"])
-def test_modelled_the_noise_is_sampled_with_the_rest(sigma, reward):
-    agent, state = told(sigma, reward)
+@pytest.mark.parametrize("variance", ["modelled", "modelled_by_context"])
+def test_modelled_the_noise_is_sampled_with_the_rest(variance, reward):
+    agent, state = told(variance, reward)
     model = agent.model(ARMS, DIM)
     assert model.noisy
-    assert model.linear == (sigma == "modelled" and isinstance(reward, Linear))
+    assert model.linear == (variance == "modelled" and isinstance(reward, Linear))
     around = np.array([context(jnp.asarray(actions)) for actions, *_ in DATA])
     shown = np.maximum(np.abs(REWARDS), ALPHA) ** 2
     own = (1 + shown.sum()) / 4
     for _ in range(3):
         scale, slope, theta = RNG.normal(), RNG.normal(size=DIM), RNG.normal(size=DIM)
-        by_context = sigma == "by_context"
+        by_context = variance == "modelled_by_context"
         logs = np.log(np.exp(2 * (scale + by_context * around @ slope)) + ALPHA**2)
         expected = log_prior(theta) + stats.norm(0, 1.5).logpdf(scale) + bonus(theta, own, shown.sum())
         expected -= np.sum((REWARDS - FEATURES @ theta) ** 2 * np.exp(-logs) + logs) / 2
@@ -117,12 +118,13 @@ def test_modelled_the_noise_is_sampled_with_the_rest(sigma, reward):
 
 @pytest.mark.slow
 def test_the_curvature_of_a_modelled_variance_bounds_the_expected_hessian():
-    agent, state = told("by_context", PlainLinear())
+    agent, state = told("modelled_by_context", PlainLinear())
     other, sums = told("modelled")
     _, rows = told("modelled", PlainLinear())
     position = jnp.asarray([0.3, 0.5, -0.2])
-    ours = other.target(sums, NEXT).precision(position)
-    theirs = Thompson(PlainLinear(), other.posterior).target(rows, NEXT).precision(position)
+    ours = other.target(sums, other.embed(NEXT)).precision(position)
+    plain = Thompson(PlainLinear(), other.posterior)
+    theirs = plain.target(rows, plain.embed(NEXT)).precision(position)
     np.testing.assert_allclose(ours, theirs, rtol=1e-10)  # two ways to the same matrix
     # Averaged over rewards from the model, it is the Hessian of the loss.
     position = jnp.asarray([0.1, 0.4, -0.3, 0.5, -0.2])
@@ -133,13 +135,11 @@ def test_the_curvature_of_a_modelled_variance_bounds_the_expected_hessian():
 
     def hessian(rewards):
         history = state.history._replace(data=data._replace(rewards=rewards))
-        return jax.hessian(lambda x: agent.posterior.loss(model, history, history.data, model.function(x)))(
-            position
-        )
+        return jax.hessian(lambda x: agent.posterior.loss(history, history.data, model.function(x)))(position)
 
     # the loss is quadratic in the rewards, so two points around the mean give its expectation exactly
     expected = sum(hessian(function(data.features) + sign * spread) for sign in (-1, 1)) / 2
-    gauss_newton = agent.target(state, NEXT).precision(position) - model.prior_precision
+    gauss_newton = agent.target(state, agent.embed(NEXT)).precision(position) - model.prior_precision
     np.testing.assert_allclose(gauss_newton[3:, 3:], expected[3:, 3:], rtol=1e-9)
     assert np.all(np.linalg.eigvalsh(gauss_newton - expected) >= -1e-9)
 
@@ -150,25 +150,26 @@ def test_a_program_may_bring_its_own_model_of_the_noise():
         noise = numpyro.sample("noise", dist.HalfNormal(1.0))
         return NoisyFunction(LinearFunction(theta), lambda rows: jnp.log(noise) + rows[:, 0])
 
-    model = Thompson(own, FGTSVA(alpha=ALPHA, sigma="modelled")).model(ARMS, DIM)
+    model = Thompson(own, FGTSVA(alpha=ALPHA, variance="modelled")).model(ARMS, DIM)
     assert set(model.constrain(jnp.zeros(DIM + 1))) == {"theta", "noise"}
     for posterior in (FGTSVA(), TS()):
-        with pytest.raises(InputError, match="needs posterior fgts_va with sigma=modelled"):
+        with pytest.raises(InputError, match="needs posterior fgts_va with variance=modelled"):
             check(WORLD, Thompson(own, posterior), 3)
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
-def test_who_can_do_with_which_knowledge(sigma):
-    posterior = FGTSVA(sigma=sigma)
+@pytest.mark.parametrize("variance", VARIANCE_MODELS.names())
+def test_who_can_do_with_which_knowledge(variance):
+    posterior = FGTSVA(variance=variance)
     check(WORLD, Thompson(posterior=posterior), 3)
-    if sigma in ("modelled", "by_context"):
+    if variance in ("modelled", "modelled_by_context"):
         with pytest.raises(InputError, match="no exact draws"):
             check(WORLD, Thompson(posterior=posterior, sampler=Exact()), 3)
     else:
         check(WORLD, Thompson(posterior=posterior, sampler=Exact()), 3)
-    if sigma != "revealed":
+    if variance != "revealed":
         with pytest.raises(
-            InputError, match=f"agent ensemble needs sigma_t beforehand, not posterior.sigma={sigma}"
+            InputError,
+            match=f"agent ensemble needs sigma_t before the action, not posterior.variance={variance}",
         ):
             check(WORLD, Ensemble(posterior=posterior), 3)
 
@@ -177,9 +178,9 @@ def test_who_can_do_with_which_knowledge(sigma):
 def test_the_estimate_finds_the_noise():
     """After 400 rounds of noise 0.5: residuals of draws are a little larger, the more the shorter the past."""
     noisy = WithNoise(WORLD, NOISES.build("constant", {"scale": 0.5}))
-    agent = Thompson(posterior=FGTSVA(sigma="estimated"), sampler=Exact())
+    agent = Thompson(posterior=FGTSVA(variance="estimated"), sampler=Exact())
     played = simulate(noisy, agent, rounds=400, runs=4, probes=[400])
     history = played.snapshots[0].states.history
-    estimate = np.sqrt((1 + history.variance) / (1 + history.rounds))
+    estimate = np.sqrt((1 + history.total_variance) / (1 + history.rounds))
     # the mean of 400 squared normal values has a relative error of 7%, their root of 3.5%
     assert np.all(np.abs(estimate / 0.5 - 1.05) < 5 * 0.035)

@@ -7,7 +7,6 @@ Roundings differ between processors, so results are compared on one machine and 
 setting for a checkout that has it under another name.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -30,13 +29,13 @@ STUDIES = {
     "past_action_sets": ["posterior=fgts_a", "sampler=psgld", "environment=contextual", *SMALL],
     "smoothed": ["posterior.maximum=logsumexp,softplus", "posterior.cap=1.0", "sampler=hmc", *SMALL],
     "variance": [
-        "posterior.sigma=revealed,afterwards,estimated,modelled,by_context",
+        "posterior.variance=revealed,revealed_after,estimated,modelled,modelled_by_context",
         "environment=contextual",
         "sampler=hmc",
         *SMALL,
     ],
     "variance_rows": [
-        "posterior.sigma=estimated,modelled,by_context",
+        "posterior.variance=estimated,modelled,modelled_by_context",
         "environment=logistic",
         "reward=logistic",
         "sampler=mala",
@@ -65,7 +64,7 @@ STUDIES = {
         "sampler.rule=curvature,power",
         *SMALL,
     ],
-    "cold": ["sampler=sgld,hmc", "agent.warm=false", *SMALL],
+    "cold": ["sampler=sgld,hmc", "agent.warm_start=false", *SMALL],
     "environments": [
         "environment=sparse,dense,deterministic,homoscedastic,contextual,finite,logistic,mlp,quadratic,wheel,"
         "breast_cancer,wine,iris",
@@ -95,7 +94,7 @@ STUDIES = {
         "diagnostics.runs=1",
         "diagnostics.rounds=20",
     ],
-    "blocks": ["sampler=hmc", "rounds=40", "runs=3", "diagnostics.runs=0", "every=4"],
+    "blocks": ["sampler=hmc", "rounds=40", "runs=3", "diagnostics.runs=0", "record_every=4"],
 }
 # New names of stored variables, so that an older checkout can be compared.
 RENAMED = {

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.config.compose import resolve
-from fgtsva_ppl.simulation.loop import Simulation
+from fgtsva_ppl.simulation import Record, Simulation
 from fgtsva_ppl.timing import Seconds
 
 RUNS, ROUNDS = 40, 64
@@ -45,6 +45,7 @@ def study(name: str, *words: str):
 def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), **_) -> Simulation:
     """In the place of a real one."""
     regret = np.random.default_rng(seed).gamma(2.0, size=(runs, rounds)) / (1 + np.arange(rounds))
-    nothing = np.zeros((runs, rounds))
+    nothing = dict.fromkeys(Record.fields(), np.zeros((runs, rounds)))
     progress(rounds)
-    return Simulation(regret, nothing, nothing, nothing, nothing, nothing, nothing[:, 0], Seconds(0.0, 0.0))
+    record = Record.from_arrays(nothing | {"regret": regret})
+    return Simulation(record, np.zeros(runs, bool), Seconds(0.0, 0.0))

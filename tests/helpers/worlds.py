@@ -11,12 +11,13 @@ import numpyro.distributions as dist
 import pytest
 
 from fgtsva_ppl import PSGLD, Contextual, Dense, Sparse, Thompson
+from fgtsva_ppl.rewards import Reward
 from fgtsva_ppl.types import Round
 from samplers.settings import settings
 
 
 @settings
-class PlainLinear:
+class PlainLinear(Reward):
     """The linear reward as anybody would write it: nothing says that it is linear, so rows are kept."""
 
     def program(self, dim):
@@ -87,15 +88,16 @@ def played(world: str) -> Log:
 
     def turn(state, t):
         nature, mind = (jax.random.fold_in(jax.random.fold_in(key, stream), t) for stream in (1, 2))
-        seen, outcome = environment.round(nature, instance)
-        state, action, _ = agent.act(mind, state, seen)
+        seen, outcome = environment.round(nature, instance, t)
+        round = agent.embed(seen)
+        state, action, _ = agent.act(mind, state, round)
         reward = outcome.means[action] + outcome.noise
-        return agent.update(state, seen, action, reward), (seen.actions, seen.sigma, action, reward)
+        return agent.update(state, round, action, reward), (seen.actions, seen.sigma, action, reward)
 
     instance = environment.start(key)
     start = agent.start(jax.random.fold_in(key, 3), environment.shape)
     _, log = jax.jit(partial(jax.lax.scan, turn))(start, jnp.arange(ROUNDS))
-    last, _ = environment.round(jax.random.fold_in(key, 4), instance)
+    last, _ = environment.round(jax.random.fold_in(key, 4), instance, jnp.asarray(ROUNDS))
     return Log(*map(np.asarray, log), jax.tree.map(np.asarray, last))
 
 
@@ -107,6 +109,6 @@ def remembered(posterior, world: str, reward, spare: int = 3):
 
     def turn(state, datum):
         actions, sigma, action, reward = datum
-        return agent.update(state, Round(actions, sigma), action, reward), None
+        return agent.update(state, agent.embed(Round(actions, sigma)), action, reward), None
 
     return jax.lax.scan(turn, agent.grow(start, ROUNDS + spare), tuple(log[:4]))[0].history

@@ -15,6 +15,7 @@ from scipy.stats import norm
 
 from fgtsva_ppl import FGTSB, HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, TS, Exact, InputError, Linear
 from fgtsva_ppl.environments.linear import hypercube
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.history import History, SufficientStatistics
 from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.types import Round
@@ -44,11 +45,11 @@ ROUND = Round(ACTIONS, jnp.asarray(1.0))
 
 def feel_good() -> Target:
     """Optimism of lam s = 1.6 or so: the arms' modes stand side by side."""
-    return FGTSB(lam=4.0).target(flat_model(Linear(), DIM), SEEN, ROUND)
+    return posterior_target(FGTSB(lam=4.0), flat_model(Linear(), DIM), SEEN, ROUND)
 
 
 def gaussian() -> Target:
-    return TS().target(flat_model(Linear(), DIM), SEEN, ROUND)
+    return posterior_target(TS(), flat_model(Linear(), DIM), SEEN, ROUND)
 
 
 @partial(jax.jit, static_argnums=1)
@@ -261,7 +262,7 @@ def test_a_mode_that_is_not_the_start_is_found():
     lam, arms = 1.2, jnp.asarray([[1.0], [-1.0]])
     sums = SufficientStatistics(jnp.zeros((1, 1)), jnp.asarray([0.1]), jnp.zeros(()))
     seen = History(sums, None, jnp.asarray(1.0), jnp.asarray(1))
-    target = FGTSB(lam=lam).target(flat_model(Linear(), 1), seen, Round(arms, jnp.asarray(1.0)))
+    target = posterior_target(FGTSB(lam=lam), flat_model(Linear(), 1), seen, Round(arms, jnp.asarray(1.0)))
 
     # prior N(0, 1) times exp(0.2 x) times exp(1.2 |x|)
     def side(sign):

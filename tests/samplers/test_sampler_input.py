@@ -10,10 +10,11 @@ from helpers.montecarlo import SEED, assert_mean, assert_same_moments
 
 from fgtsva_ppl import FGTSVA, Contextual, Sparse, Thompson
 from fgtsva_ppl.agents import AGENTS, Ensemble
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.feel_good import FGTSA, TS
 from fgtsva_ppl.posteriors.history import ReplayBuffer, empty
 from fgtsva_ppl.rewards import flat_model
-from fgtsva_ppl.simulation.loop import check, simulate
+from fgtsva_ppl.simulation import check, simulate
 from fgtsva_ppl.types import Round
 from samplers import SAMPLERS, InputError, SamplerState, Target
 from samplers.settings import settings
@@ -128,7 +129,7 @@ def filled(rounds=40, capacity=64, dim=3):
 @pytest.mark.slow
 def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
     history, seen = filled()
-    target = FGTSVA(c=0.1, alpha=0.1).target(flat_model(Sigmoid(), 3), history, seen)
+    target = posterior_target(FGTSVA(c=0.1, alpha=0.1), flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
     full = jax.grad(target.logdensity)(x)
     for m in (40, 64, 100):
@@ -141,7 +142,7 @@ def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
 
 def test_minibatch_gradients_of_nothing_are_those_of_prior_and_bonus():
     history, seen = filled(rounds=0)
-    target = TS().target(flat_model(Sigmoid(), 3), history, seen)
+    target = posterior_target(TS(), flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
     np.testing.assert_allclose(target.minibatch_gradient(jax.random.key(0), x, 5), -x, rtol=1e-9)
 
@@ -166,12 +167,15 @@ def test_a_member_of_the_ensemble_has_the_law_of_the_posterior():
     actions = environment.actions(jax.random.key(0))
     rewards, arms = [0.3, -0.5, 0.9, 0.1], [0, 1, 0, 3]
     for t, (reward, arm, sigma) in enumerate(zip(rewards, arms, [1.0, 0.0, 0.5, 1.0], strict=True)):
-        seen = Round(actions, jnp.asarray(sigma))
+        arm, reward, sigma = jnp.asarray(arm), jnp.asarray(reward), jnp.asarray(sigma)
+        seen = Round(actions, sigma)
         state, _, _ = agent.act(jax.random.fold_in(jax.random.key(SEED + 1), t), state, seen)
         state = agent.update(state, seen, arm, reward)
-        history = history.added(actions, arm, reward, posterior.weight(sigma), posterior.variance(sigma))
+        history = history.added(
+            actions, arm, reward, posterior.weight(sigma), posterior.round_variance(sigma)
+        )
     seen = Round(actions, jnp.asarray(1.0))
-    target = posterior.target(flat_model(agent.reward, 2), history, seen)
+    target = posterior_target(posterior, flat_model(agent.reward, 2), history, seen)
     np.testing.assert_allclose(state.precision, target.gaussian.precision, rtol=1e-12)
     members = jax.vmap(lambda m: agent.theta(state, seen, m))(jnp.arange(4000))
     exact = jax.vmap(target.exact)(jax.random.split(jax.random.key(SEED + 2), 20_000))
@@ -184,7 +188,7 @@ def test_the_ensembles_feel_good_step_goes_to_the_mode():
     state = agent.start(jax.random.key(0), environment.shape)
     seen = Round(environment.actions(jax.random.key(0)), jnp.asarray(0.4))
     mean = jnp.linalg.solve(state.precision, state.shifts[0])
-    lam = agent.posterior.optimism(state.variance, seen.sigma)
+    lam = agent.posterior.bonus_scale(state.total_variance, seen.sigma)
 
     def value(theta):
         return lam * jnp.max(seen.actions @ theta) - (theta - mean) @ state.precision @ (theta - mean) / 2

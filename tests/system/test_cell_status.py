@@ -50,7 +50,7 @@ class Blank:
 class Raising(Sparse):
     """An environment that raises when it is asked for a round."""
 
-    def round(self, key, instance):
+    def round(self, key, instance, t):
         raise LookupError("no such shelf\nand more lines")
 
 
@@ -58,8 +58,8 @@ class Raising(Sparse):
 class Voiceless(Sparse):
     """An environment whose mean rewards are not numbers."""
 
-    def round(self, key, instance):
-        seen, outcome = super().round(key, instance)
+    def round(self, key, instance, t):
+        seen, outcome = super().round(key, instance, t)
         return seen, Outcome(outcome.means * jnp.nan, outcome.noise)
 
 

@@ -204,7 +204,7 @@ def test_list_names_everything_there_is(fgtsva):
         (["sampler.stpes=3"], ["did you mean 'sampler.steps'"]),
         (["posterior.cc=1"], ["did you mean 'posterior.c'"]),
         (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
-        (["sampler.adapt=true", "agent.warm=false", "sampler=hmc"], ["adapt=true", "warm=false"]),
+        (["sampler.adapt=true", "agent.warm_start=false", "sampler=hmc"], ["adapt=true", "warm_start=false"]),
         (["output="], ["path"]),
         (["study=budget", "bounds=true"], ["bounds=true", "sampler.steps"]),
         (["smapler=mala"], ["sampler"]),
@@ -349,7 +349,7 @@ def test_a_setting_that_no_chosen_member_has_is_an_error():
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():
-    from fgtsva_ppl.simulation.loop import _play
+    from fgtsva_ppl.simulation import play_rounds
 
     study = compose(
         [*SMALL, "sampler=mala", "posterior.c=0.001,0.01", "posterior.alpha=0.1,0.2", "environment.p=0.1,0.3"]
@@ -358,8 +358,8 @@ def test_cells_that_differ_only_in_numbers_share_one_program():
     before = None
     for cell in study.cells:
         job.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
-        before = _play._cache_size() if before is None else before
-    assert _play._cache_size() == before
+        before = play_rounds._cache_size() if before is None else before
+    assert play_rounds._cache_size() == before
 
 
 def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):

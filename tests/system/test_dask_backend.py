@@ -21,6 +21,7 @@ from experiments.execute.cell_status import DONE
 from experiments.execute.dask_backend import concatenate_runs, connect, distribute
 from experiments.storage import folder as store
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
+from fgtsva_ppl.simulation import Record
 from samplers.errors import InputError
 
 SMALL = (
@@ -42,15 +43,7 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
         for first, runs in ((0, 2), (2, 2), (4, 1))
     ]
     made = concatenate_runs(parts)
-    for name in (
-        "regret",
-        "action",
-        "acceptance_rate",
-        "num_divergent",
-        "num_gradients",
-        "num_resets",
-        "outside_support",
-    ):
+    for name in (*Record.fields(), "outside_support"):
         np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
     assert [kept.round for kept in made.snapshots] == [7, 20]
     for ours, theirs in zip(made.snapshots, whole.snapshots, strict=True):

@@ -20,7 +20,7 @@ from experiments.config.overrides import OPTIONS
 from experiments.execute import job
 from experiments.figures.draw import Drawn
 from fgtsva_ppl import Simulation
-from fgtsva_ppl.simulation.loop import check
+from fgtsva_ppl.simulation import Record, check
 from fgtsva_ppl.timing import Seconds
 
 TINY = ("study=default", "environment=sparse", "sampler=mala", "rounds=2", "runs=2", "diagnostics.runs=0")
@@ -105,8 +105,8 @@ def pretended(environment, agent, *, rounds, runs, seed, **kwargs):
     """A simulation that compiles nothing."""
     check(environment, agent, rounds)
     regret = np.random.default_rng(seed).gamma(1.0, size=(runs, rounds))
-    nothing = np.zeros((runs, rounds))
-    return Simulation(regret, *[nothing] * 5, np.zeros(runs), Seconds(0.0, 0.0))
+    record = Record.from_arrays(dict.fromkeys(Record.fields(), np.zeros((runs, rounds))) | {"regret": regret})
+    return Simulation(record, np.zeros(runs, bool), Seconds(0.0, 0.0))
 
 
 NO_LIMIT = {

@@ -1,0 +1,71 @@
+"""Exact draws: from a tilted Gaussian where rewards are linear, from a softmax where the class is finite."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from fgtsva_ppl.posteriors.base import Posterior
+from fgtsva_ppl.posteriors.history import History, SufficientStatistics
+from fgtsva_ppl.rewards import FiniteProgram, LinearFunction, Program
+from fgtsva_ppl.rewards.model import GaussianPrior
+from fgtsva_ppl.types import Round
+from samplers._argmax import argmax
+from samplers.reference import tilted_gaussian
+from samplers.target import Gaussian, Target, with_gradient
+
+
+def gaussian_part(prior: GaussianPrior, data: SufficientStatistics) -> Gaussian:
+    """Prior times likelihood of a linear reward: P = P_0 + 2 sum eta phi phi', shift P_0 m_0 + 2 sum eta r phi."""
+    mean, prior_precision = map(jnp.asarray, prior)
+    precision = prior_precision + 2 * data.gram
+    shift = prior_precision @ mean + 2 * data.moment
+    return Gaussian(precision, shift)
+
+
+def with_exact_draws(
+    target: Target, gaussian: Gaussian, posterior: Posterior, history: History, round: Round
+) -> Target:
+    """Adds the analytic gradient and exact draws of a Gaussian tilted by lambda_t max_a <a, theta>.
+
+    The bonus must have this form: a hard maximum without a cap over one action set. Else the target is returned as it
+    is.
+    """
+    if posterior.maximum != "hard" or posterior.cap is not None or history.past is not None:
+        return target
+    lam = posterior.tilt(history, round)
+    actions = jnp.asarray(round.actions)
+    precision, shift = gaussian
+
+    def gradient(position: Array) -> Array:
+        return shift - precision @ position + lam * actions[argmax(actions @ position)]
+
+    def tilted() -> tilted_gaussian.Tilted:
+        return tilted_gaussian.tilted(gaussian, round.actions, lam)
+
+    return target._replace(
+        logdensity=with_gradient(target.logdensity, gradient),
+        exact=lambda key: tilted_gaussian.draw(key, tilted()),
+        exact_draws=lambda key, number: tilted_gaussian.draws(key, tilted(), number),
+    )
+
+
+def finite_class_draw(
+    posterior: Posterior, program: Program, history: History, round: Round
+) -> Callable[[Array], Array] | None:
+    """Exact draws if the reward class is finite: the posterior is a softmax over its members. Else None."""
+    if not isinstance(program, FiniteProgram):
+        return None
+    functions = jnp.asarray(program.table)
+
+    def log_weight(coefficients: Array) -> Array:
+        function = LinearFunction(coefficients)
+        return posterior.bonus(function, history, round) - posterior.weighted_data(history).loss(function)
+
+    def draw(key: Array) -> Array:
+        member_key, position_key = jax.random.split(key)
+        member = jax.random.categorical(member_key, jax.vmap(log_weight)(functions))
+        return program.positions(jax.random.uniform(position_key))[member]
+
+    return draw
