@@ -114,13 +114,13 @@ def run(
     )
     shown.print(made)
     shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
-    if outcome.judged:
+    if outcome.has_verdicts:
         shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)
     shown.print(f"Report: {outcome.folder / 'report.html'}", soft_wrap=True, markup=False)
-    if outcome.failed:
-        for line in outcome.failed[:NAMED]:
+    if outcome.failures:
+        for line in outcome.failures[:NAMED]:
             errors.print(line, style="red", soft_wrap=True, markup=False)
-        told = f"{len(outcome.failed)} of {counted(len(study.cells), 'cell')} failed: see summary.csv"
+        told = f"{len(outcome.failures)} of {counted(len(study.cells), 'cell')} failed: see summary.csv"
         errors.print(told, style="red", soft_wrap=True)
         raise typer.Exit(1)
 
@@ -139,13 +139,14 @@ def _launched(launcher: "Launcher | None") -> "Iterator[Launch | None]":
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's output folder.")]) -> None:
-    """Rebuild the figures and report.html from what a run stored.
+    """Rebuild the tables, the figures and report.html from what a run stored.
 
     Example: fgtsva report results/default-1a2b3c4d
     """
-    from experiments.report import write
+    from experiments.analysis.analyse import analyse
 
-    console.print(f"Report: {write(folder)}", soft_wrap=True, markup=False)
+    analyse(folder, partial(errors.print, style="yellow", markup=False))
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, markup=False)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 import xarray as xr
 
-from experiments.analysis import analyse
+from experiments.analysis.analyse import Analysis, analyse
 from experiments.config.cell import Cell
 from experiments.config.compose import Study
 from experiments.execute.cell_status import Status, judged, raised
@@ -88,7 +88,7 @@ def run(
     progress: Progress = _quiet,
     warn: Callable[[str], None] = print,
     launch: Launch | None = None,
-) -> analyse.Outcome:
+) -> Analysis:
     """Computes what is missing, then writes tables and figures.
 
     Cells that another process is at are left to it, and read when it is done with them. `launch` has cells computed
@@ -116,7 +116,8 @@ def run(
                 job.progress.look()
             waiting = elsewhere
         with locks.held("results"), folder.writing():
-            return analyse.write(study, folder, job.data, job.status, warn)
+            folder.gather(study, job.data, job.status)
+            return analyse(folder.path, warn)
 
 
 def assist(study: Study, folder: Folder) -> None:

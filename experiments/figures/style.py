@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from jaxtyping import Float
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -15,6 +16,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from experiments.analysis.statistics import Interval
 from experiments.config.cell import REFERENCE
 from fgtsva_ppl import SAMPLERS
 
@@ -163,6 +165,14 @@ def marked(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
     """A sampler as a point: hollow where its colour is another's too."""
     own = look(name, others)
     return {"color": own["color"], "markerfacecolor": "white" if own["linestyle"] == ":" else own["color"]}
+
+
+def error_bars(
+    intervals: Sequence[Interval],
+) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, "2 points"]]:
+    """Estimates, and the lengths of their error bars below and above."""
+    mean = np.array([one.value for one in intervals])
+    return mean, np.array([[one.value - one.low, one.high - one.value] for one in intervals]).T
 
 
 def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarray]:

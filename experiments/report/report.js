@@ -178,7 +178,7 @@ if (view) {
     const run = round.run === undefined ? "" : `, run ${round.run}`;
     const m = round.metrics || {};
     const distance = typeof m.tv === "number" ? `: total variation to exact ${short(m.tv)}` + (typeof m.tv_floor === "number" ? ` (${short(m.tv_floor)} for equal laws)` : "") : "";
-    find("round-said").textContent = `${cell.label} on ${cell.panel}, round ${round.round}${run}${distance}.`;
+    find("round-summary").textContent = `${cell.label} on ${cell.panel}, round ${round.round}${run}${distance}.`;
   };
   const coordinatePicked = () => draw();
   const roundPicked = () => {

@@ -151,13 +151,16 @@ class Folder:
     def _file(self, cell: Cell, kind: str) -> Path:
         return self.cells / f"{cell.id}{'.' if kind else ''}{kind}.nc"
 
-    def gather(self, study: Study, data: Mapping[str, xr.DataTree], attrs: Mapping[str, str]) -> None:
-        """Puts all cells into `results.nc`, a group each."""
-        about = {"study": study.name, "fgtsva": __version__, "code": code_version(), **attrs}
+    def gather(
+        self, study: Study, data: Mapping[str, xr.DataTree], status: Mapping[str, tuple[str, str]]
+    ) -> None:
+        """Puts all cells into `results.nc`, a group each with its status and reason; a failed one has no arrays."""
+        about = {"study": study.name, "fgtsva": __version__, "code": code_version()}
         tree = xr.DataTree(xr.Dataset(attrs=about))
         for cell in study.cells:
-            if cell.id in data:
-                tree[f"cells/{cell.id}"] = data[cell.id]
+            tree[f"cells/{cell.id}"] = data[cell.id] if cell.id in data else xr.DataTree()
+            word, reason = status[cell.id]
+            tree[f"cells/{cell.id}"].attrs |= {"status": word, "reason": reason}
         write_tree(self.path / "results.nc", tree)
 
 

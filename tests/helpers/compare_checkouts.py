@@ -7,7 +7,6 @@ Roundings differ between processors, so results are compared on one machine and 
 setting for a checkout that has it under another name.
 """
 
-import json
 import os
 import subprocess
 import sys

@@ -58,7 +58,7 @@ def test_wheel_is_complete_and_works_away_from_the_checkout(tmp_path: Path) -> N
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".c", ".py", ".yaml", ".md", ".css", ".html", ".js"} or path.name == "py.typed"
+        if path.suffix in {".c", ".py", ".yaml", ".md", ".css", ".jinja", ".js"} or path.name == "py.typed"
     }
     assert to_netcdf_bytes == wanted
     assert any(re.fullmatch(r"experiments/studies/.*\.yaml", name) for name in to_netcdf_bytes)
