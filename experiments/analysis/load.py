@@ -28,8 +28,9 @@ class StoredCell(Cell):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The stored settings."""
-        every = {"every": self.every} if self.every > 1 else {}
-        return {**self.parts, "rounds": self.rounds, "runs": self.runs, "seed": self.seed, **every}
+        numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+        numbers |= {"every": self.every} if self.every > 1 else {}
+        return {**self.parts, **numbers, **({"precision": self.precision} if self.precision else {})}
 
     @cached_property
     def id(self) -> str:

@@ -13,6 +13,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from experiments import studies
+from experiments.analysis.arrays import stack
 from experiments.analysis.costs import Cost, cheapest, cost_rows
 from experiments.analysis.diagnostics_vs_regret import association_rows, associations, by_round_rows
 from experiments.analysis.findings import default_findings
@@ -22,7 +23,7 @@ from experiments.analysis.scaling import Line, lines, scaling_rows
 from experiments.analysis.statistics import Interval
 from experiments.analysis.summary import Row, final_regret, summary_rows, to_frame
 from experiments.analysis.verdicts import Verdict, with_evidence
-from experiments.config.cell import GROUPS, REFERENCE, Cell, by_panel, labels_of, varied
+from experiments.config.cell import REFERENCE, Cell, by_panel, labels_of
 from experiments.config.comparison import Comparison
 
 ROUND = re.compile(r"round_(\d+)")  # group of a probed round below a cell's
@@ -131,37 +132,15 @@ class StudyResults:
         return self._stacked(lambda data: data, "diagnostics")
 
     def _stacked(self, select: Callable[[xr.Dataset], Any], group: str | None = None) -> Any:
-        """What is selected from each cell along a new dimension, with the cells' settings as coordinates."""
-        cells = [cell for cell in self.done if group is None or group in self.data[cell.id].children]
-        if not cells:
+        """What is selected from each cell, or from a group of it, along the dimension `cell`."""
+        parts = {}
+        for cell in self.done:
+            node = self.data[cell.id] if group is None else self.data[cell.id].children.get(group)
+            if node is not None:
+                parts[cell.id] = select(node.to_dataset(inherit=False))
+        if not parts:
             return xr.Dataset() if group else xr.DataArray([], dims="cell")
-        nodes = [
-            self.data[cell.id] if group is None else self.data[cell.id].children[group] for cell in cells
-        ]
-        parts = [_indexed(select(node.to_dataset(inherit=False))) for node in nodes]
-        stacked = xr.concat(
-            parts, pd.Index([cell.id for cell in cells], name="cell"), join="outer", combine_attrs="drop"
-        )
-        coordinates = self._coordinates(cells)
-        stacked = stacked.assign_coords({key: ("cell", values) for key, values in coordinates.items()})
-        for key in coordinates:
-            stacked = stacked.set_xindex(key)
-        return stacked
-
-    def _coordinates(self, cells: Sequence[Cell]) -> dict[str, np.ndarray]:
-        """Groups and the settings that differ between cells, by dotted key; a missing one is NaN or empty."""
-        keys = dict.fromkeys(
-            [*(key for key in GROUPS if any(key in cell.flat for cell in cells)), *varied(cells)]
-        )
-        coordinates = {"label": np.array([self.labels[cell.id] for cell in cells], object)}
-        for key in keys:
-            entries = [cell.flat.get(key) for cell in cells]
-            numeric = all(entry is None or type(entry) in (int, float) for entry in entries)
-            missing = np.nan if numeric else ""
-            coordinates[key] = np.array(
-                [missing if entry is None else entry for entry in entries], float if numeric else object
-            )
-        return coordinates
+        return stack([cell for cell in self.done if cell.id in parts], list(parts.values()), self.labels)
 
     # Chains of probed rounds, as ArviZ takes them
 
@@ -178,7 +157,7 @@ class StudyResults:
             cell: a cell, or its id.
             round: a probed round, counted from 1.
         """
-        return self.data[cell if isinstance(cell, str) else cell.id][f"round_{round}"]
+        return self.data[cell if isinstance(cell, str) else cell.id].children[f"round_{round}"]
 
     @cached_property
     def arviz_trees(self) -> dict[str, dict[int, xr.DataTree]]:
@@ -310,10 +289,3 @@ class StudyResults:
         """Verdicts on the paper's claims, where the study has claims and its cells have evidence."""
         claims = studies.hooks(self.name).claims
         return with_evidence(claims(self)) if claims and self.done else []
-
-
-def _indexed(data: Any) -> Any:
-    """With a coordinate for every dimension, so that arrays of different sizes can be stacked."""
-    return data.assign_coords(
-        {dim: np.arange(size) for dim, size in data.sizes.items() if dim not in data.coords}
-    )

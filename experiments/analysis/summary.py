@@ -13,7 +13,8 @@ from experiments.config.cell import Cell, varied
 from experiments.storage.folder import values
 
 if TYPE_CHECKING:
-    from experiments.analysis.results import Pair, StudyResults
+    from experiments.analysis.pairs import Pair
+    from experiments.analysis.results import StudyResults
 
 NAMES = ("environment", "agent", "posterior", "sampler")
 LOCKED_IN = 3.0  # a run with this many times the mean regret of exact draws counts as locked in
