@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -161,7 +162,7 @@ def tv_floor(data: xr.DataTree) -> float:
     return known_median(diagnostic(data, "tv_floor"))
 
 
-def scale(ax: Axes, at: np.ndarray) -> None:
+def scale(ax: Axes, at: Float[np.ndarray, " points"]) -> None:
     """Makes the axis of a setting logarithmic where its values span decades; zero is drawn beside them."""
     positive = at[at > 0]
     if positive.size > 1 and positive.max() >= 10 * positive.min():

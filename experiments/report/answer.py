@@ -21,12 +21,12 @@ def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) ->
     done = [index for index, row in enumerate(rows) if "final_regret_mean" in row]
     gaps = {index: gap for index in done if (gap := gap_of(rows[index])) is not None}
     if not done:
-        return ["No cell was finished, so nothing can be said."]
+        return ["No cell was finished, so there is no answer."]
     if not gaps:
         return _without_reference(rows, labels, panels, done)
     if all(gap.low != gap.low for gap in gaps.values()):
         return [
-            "There is one run per cell: gaps to exact draws have no interval, and nothing can be said of them."
+            "There is one run per cell: gaps to exact draws have no interval, so no sampler can be compared with them."
         ]
     sentences = [_overall(list(gaps.values()))]
     for panel in dict.fromkeys(panels[index] for index in gaps):
@@ -51,7 +51,7 @@ def gap_of(row: Row) -> Interval | None:
 
 def _overall(gaps: Sequence[Interval]) -> str:
     counts = {
-        "cannot be told from exact draws": sum(gap.contains_zero for gap in gaps),
+        "cannot be distinguished from exact draws": sum(gap.contains_zero for gap in gaps),
         "had more regret": sum(gap.low > 0 for gap in gaps),
         "had less regret": sum(gap.high < 0 for gap in gaps),
     }

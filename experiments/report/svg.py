@@ -29,7 +29,7 @@ MAX_SCALE = 1.25
 
 
 def inline(path: Path, prefix: str) -> str:
-    """The figure as an SVG element that is safe to put into a page, whoever drew it.
+    """The figure as an SVG element that is safe to put into a page, even if it is not ours.
 
     Args:
         path: an SVG file.

@@ -73,7 +73,7 @@ class Field(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A heading and how a row's field is made."""
+    """A heading, and a function from a row to its field."""
 
     heading: str
     field: Callable[[Row], Field]

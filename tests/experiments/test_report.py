@@ -378,7 +378,8 @@ def test_the_answer_tells_apart_what_the_intervals_tell_apart():
         ]
     )
     assert first.startswith(
-        "Of 4 cells with an exact reference, 1 cannot be told from exact draws, 2 had more regret and 1 had less regret"
+        "Of 4 cells with an exact reference, 1 cannot be distinguished from exact draws, 2 had more regret and 1 had "
+        "less regret"
     )
     assert sparse == (
         "On sparse: more regret than exact draws (regret 100): sgld +50 [+40, +60]; "

@@ -1,12 +1,11 @@
 """The studies of general rewards and of unknown variance: what they ask for fits, and what they say follows."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import xarray as xr
 
 from experiments import studies
+from experiments.analysis.load import StoredCell
 from experiments.analysis.results import StudyResults
 from experiments.config.compose import resolve
 from experiments.storage.folder import rounds_tree
@@ -16,9 +15,18 @@ RUNS = 20
 RNG = np.random.default_rng(0)
 
 
+def cell_of(key, flat):
+    """A cell with these settings under dotted names."""
+    parts = {group: {"name": name} for group, name in flat.items() if "." not in group}
+    for dotted, value in flat.items():
+        group, dot, setting = dotted.partition(".")
+        parts[group] |= {setting: value} if dot else {}
+    return StoredCell(parts, rounds=10, runs=RUNS, seed=0, precision="", key=key)
+
+
 def results_of(name, cells):
     """Cells by what they are and their mean regret, as a study would store them."""
-    made = [SimpleNamespace(id=str(number), flat=flat) for number, (flat, _) in enumerate(cells)]
+    made = [cell_of(str(number), flat) for number, (flat, _) in enumerate(cells)]
     trees = {}
     for cell, (_, mean) in zip(made, cells, strict=True):
         spread = RNG.normal(size=(RUNS, 10)) / 10
