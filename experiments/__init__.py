@@ -6,3 +6,12 @@ Importing this package imports nothing heavy: `fgtsva --help` and completion do 
 from experiments.cli import signals
 
 signals.exit_on_sigint_while_importing()
+
+
+def __getattr__(name: str) -> object:
+    """Loads `load_results` when it is first used: the command line needs no analysis to start."""
+    if name == "load_results":
+        from experiments.analysis.load import load_results
+
+        return load_results
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

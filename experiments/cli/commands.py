@@ -114,7 +114,7 @@ def run(
             terminal.progress(errors if not quiet else shown, study.cells, num_probes) as report_progress,
         ):
             signals.run_in_thread(partial(runner.execute, study, folder, report_progress, warn, backend))
-        with folder.locks() as locks, locks.held("results"), folder.writing():
+        with folder.locks() as locks, locks.held("results"):
             analysis = signals.run_in_thread(partial(analyse, folder.path, warn))
     _print_analysis(study, analysis, shown)
     if analysis.failures:
@@ -154,13 +154,14 @@ def _print_analysis(study: "Study", analysis: "Analysis", shown: Console) -> Non
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's output folder.")]) -> None:
-    """Rebuild the figures and report.html from a run's stored results.
+    """Rebuild the tables, the figures and report.html from a run's stored results.
 
     Example: fgtsva report results/default-1a2b3c4d
     """
-    from experiments.report import write
+    from experiments.analysis.analyse import analyse
 
-    console.print(f"Report: {write(folder)}", soft_wrap=True, markup=False)
+    analyse(folder, partial(errors.print, style="yellow", markup=False))
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, markup=False)
 
 
 @app.command()

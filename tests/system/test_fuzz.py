@@ -125,8 +125,7 @@ def undrawn(folder, *_):
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(job, "simulate", pretended)
-    for module in ("experiments.analysis.analyse", "experiments.report.page"):
-        monkeypatch.setattr(f"{module}.draw", undrawn)
+    monkeypatch.setattr("experiments.analysis.analyse.draw", undrawn)
 
 
 @pytest.mark.slow

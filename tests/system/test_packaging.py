@@ -60,7 +60,7 @@ def test_wheel_is_complete_and_works_away_from_the_checkout(tmp_path: Path) -> N
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".c", ".json", ".py", ".pyi", ".yaml", ".md", ".css", ".html", ".js"}
+        if path.suffix in {".c", ".json", ".py", ".pyi", ".yaml", ".md", ".css", ".jinja", ".js"}
         or path.name == "py.typed"
     }
     assert packed == wanted
