@@ -43,7 +43,12 @@ def show(console: Console, name: str | None) -> None:
         raise InputError(f"unknown group {name!r}{hint}; valid: {', '.join(valid)}")
     if group == "sampler":
         console.print(_samplers(catalogue, console.width))
-    console.print(_studies() if group == "study" else _members(catalogue, group))
+    if group == "study":
+        console.print(_studies())
+        return
+    console.print(_members(catalogue, group))
+    for table in _components(catalogue, group):
+        console.print(table)
 
 
 def names(group: str, catalogue: Catalogue) -> list[str]:
@@ -76,9 +81,25 @@ def _samplers(catalogue: Catalogue, width: int) -> Table:
 def _members(catalogue: Catalogue, group: str) -> Table:
     table = Table(group, "description", "settings")
     for name, member in catalogue[group].items():
-        settings = "\n".join(_setting(key, setting) for key, setting in (member.settings or {}).items())
+        inner = tuple(f"{field}." for field in member.components)
+        own = {key: one for key, one in (member.settings or {}).items() if not key.startswith(inner)}
+        settings = "\n".join(_setting(key, setting) for key, setting in own.items())
         table.add_row(name, escape(member.description), escape(settings), end_section=True)
     return table
+
+
+def _components(catalogue: Catalogue, group: str) -> list[Table]:
+    """A table for each setting of a group that selects a component."""
+    owners = {field: member for member in catalogue[group].values() for field in member.components}
+    tables = []
+    for field, member in owners.items():
+        table = Table(f"{group}.{field}", "description", "settings")
+        for name, choice in member.components[field].items():
+            keys = [f"{field}.{key}" for key in choice.keys]
+            settings = "\n".join(_setting(key, (member.settings or {})[key]) for key in keys)
+            table.add_row(name, escape(choice.description), escape(settings), end_section=True)
+        tables.append(table)
+    return tables
 
 
 def _setting(key: str, setting: Setting) -> str:

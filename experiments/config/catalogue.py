@@ -36,6 +36,19 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
+class Component:
+    """A choice of a setting that selects a component.
+
+    Attributes:
+        description: One line.
+        keys: The keys of its settings.
+    """
+
+    description: str
+    keys: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Member:
     """A member of a group.
 
@@ -43,14 +56,14 @@ class Member:
         description: One line.
         settings: Its settings by key, those of all components included; None for a member of another package that has
             not been imported.
-        components: For each setting that chooses a component, the keys that each choice has.
+        components: For each setting that selects a component, its choices by name.
         nested: The groups that an agent is composed of.
         info: The fields of a sampler's SamplerInfo.
     """
 
     description: str
     settings: Mapping[str, Setting] | None
-    components: Mapping[str, Mapping[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
+    components: Mapping[str, Mapping[str, Component]] = dataclasses.field(default_factory=dict)
     nested: tuple[str, ...] = ()
     info: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -64,7 +77,7 @@ class Member:
                 if name not in choices:
                     hint = did_you_mean(name, choices)
                     raise InputError(f"unknown {field} {name!r}{hint}; valid: {', '.join(choices)}")
-                keys |= {f"{field}.{key}" for key in choices[name]}
+                keys |= {f"{field}.{key}" for key in choices[name].keys}
         return keys
 
 
@@ -111,7 +124,10 @@ def _member(
     return Member(
         description,
         {key: Setting(**value) for key, value in settings.items()},
-        {field: {name: (*keys,) for name, keys in choices.items()} for field, choices in components.items()},
+        {
+            field: {name: Component(one["description"], (*one["keys"],)) for name, one in choices.items()}
+            for field, choices in components.items()
+        },
         (*nested,),
         info,
     )
@@ -120,7 +136,6 @@ def _member(
 def from_registries() -> Catalogue:
     """The catalogue of all registered members. Imports JAX."""
     from experiments.config.cell import GROUPS
-    from samplers.base import sampler_info
     from samplers.settings import component_fields, nested_fields
 
     catalogue = Catalogue()
@@ -128,15 +143,18 @@ def from_registries() -> Catalogue:
         catalogue[group] = {}
         for name, cls in registry:
             components = {
-                field: {choice: (*members.all_keys(choice),) for choice, _ in members}
+                field: {
+                    choice: Component(_first_line(inner), (*members.all_keys(choice),))
+                    for choice, inner in members
+                }
                 for field, members in component_fields(cls).items()
             }
             catalogue[group][name] = Member(
-                (cls.__doc__ or "").splitlines()[0],
+                _first_line(cls),
                 _settings(registry, name),
                 components,
                 (*nested_fields(cls),),
-                sampler_info(cls)._asdict() if group == "sampler" else {},
+                cls.info._asdict() if group == "sampler" and hasattr(cls, "info") else {},
             )
     return catalogue
 
@@ -155,6 +173,10 @@ def _settings(registry: "Registry[Any]", name: str) -> dict[str, Setting]:
             valid |= {f"{field}.{one.name}": _valid(one.metadata) for one in dataclasses.fields(inner)}
     defaults |= registry.defaults(name)
     return {key: Setting(defaults[key], doc, valid.get(key, "")) for key, doc in documentation(cls).items()}
+
+
+def _first_line(cls: type) -> str:
+    return (cls.__doc__ or "").partition("\n")[0]
 
 
 def _valid(metadata: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ def _unknown_key(key: str, known: Set[str], selected: Set[tuple[str, str]], cata
     chosen = [member for name, member in owners.items() if (group, name) in selected]
     if chosen:  # which has it with another component
         field, _, inner = setting.partition(".")
-        choices = [name for name, keys in chosen[0].components[field].items() if inner in keys]
+        choices = [name for name, one in chosen[0].components[field].items() if inner in one.keys]
         return f"{key}: no selected {group}.{field} has this setting; these have it: {', '.join(choices)}"
     if owners:
         return f"{key}: no selected {group} has this setting; these have it: {', '.join(owners)}"

@@ -57,12 +57,15 @@ def call(*arguments, **variables):
         (["list"], 0, ["nuts", "fgts_va", "figure1"]),
         (["list", "samplers"], 0, ["asymptotically"]),
         (["list", "studies"], 0, ["figure1"]),
+        (["list", "posteriors"], 0, ["posterior.variance", "modelled_by_context", "variance.initial_sigma"]),
         (["list", "sampels"], 2, ["did you mean 'samplers'"]),
         (["run", "sampler=malla"], 2, ["did you mean 'mala'", "nuts"]),
         (["run", "study=figure0"], 2, ["did you mean 'figure"]),
         (["run", "study=figure1", "environment=spars"], 2, ["did you mean 'sparse'"]),
         (["run", "posterior.cc=1"], 2, ["did you mean 'posterior.c'"]),
         (["run", "rouds=3"], 2, ["did you mean 'rounds'"]),
+        (["run", "posterior.variance=estimate"], 2, ["did you mean 'estimated'", "revealed"]),
+        (["run", "posterior.variance.initial_sigma=1"], 2, ["no selected posterior.variance", "estimated"]),
         (["run", "agent=oful", "sampler=mala"], 2, ["no selected agent has a sampler"]),
         (["run", "+rounds=3"], 2, ["key=value"]),
     ],
@@ -156,10 +159,14 @@ def test_a_member_that_a_script_registered_is_known(monkeypatch):
 
 def test_a_component_is_checked_by_name_and_by_its_keys():
     setting = catalogue_module.Setting(None, "", "")
+
+    def component(description, keys=()):
+        return catalogue_module.Component(description, keys)
+
     member = catalogue_module.Member(
         "a sampler",
         {"adaptation": catalogue_module.Setting("none", "", ""), "adaptation.rate": setting, "size": setting},
-        {"adaptation": {"none": (), "window": ("rate",)}},
+        {"adaptation": {"none": component("none"), "window": component("window", ("rate",))}},
     )
     assert member.keys_with({}) == {"size", "adaptation"}
     assert member.keys_with({"adaptation": ["none", "window"]}) == {"size", "adaptation", "adaptation.rate"}
