@@ -10,7 +10,7 @@ from helpers import runtime_types
 # Both before the package is first imported, which configures JAX for the machine it is on. `make clean` removes the
 # folder, git ignores it.
 os.environ.setdefault("FGTSVA_CACHE", str(Path(__file__).parents[1] / ".pytest_cache" / "d" / "fgtsva"))
-os.environ.setdefault("FGTSVA_PROCESSES", "1")  # no further processes, except where a test starts them
+os.environ.setdefault("FGTSVA_PROCESSES", "1")  # no worker processes, unless a test asks for them
 jax.config.update("jax_num_cpu_devices", 2)
 jax.devices()
 runtime_types.install()

@@ -1,96 +1,113 @@
-"""What comes of a study once its cells are there: tables, verdicts, a reading, figures, the report."""
+"""Analyses a study's output folder: tables, verdicts, figures and the report, all from its stored cells."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import xarray as xr
+import pandas as pd
 
-from experiments import report
-from experiments.analysis.diagnostics_vs_regret import association_rows, by_round, cost_rows, pairs
-from experiments.analysis.findings import read
-from experiments.analysis.hyperparameters import standing_rows, tuned_algorithms
-from experiments.analysis.scaling import lines, scaling_rows
-from experiments.analysis.summary import Row, summarise, to_csv
-from experiments.analysis.verdicts import page
-from experiments.config.cell import Cell, by_panel, labels_of
-from experiments.config.compose import Study
-from experiments.execute.cell_status import DONE, Status
+from experiments.analysis.load import load_results
+from experiments.analysis.results import DONE, StudyResults
+from experiments.analysis.summary import Row, to_csv
+from experiments.analysis.verdicts import to_markdown
+from experiments.config.cell import Cell
+from experiments.config.labels import by_panel
 from experiments.figures.draw import draw
-from experiments.storage.folder import Folder, write_atomically
-from experiments.studies.claims import judge
+from experiments.report.page import Content, render
+from experiments.storage.errors import StoreError
+from experiments.storage.files import remove_partial_files, write_atomically
+from samplers.errors import InputError
 
 
 @dataclass
-class Outcome:
-    """What came of a study."""
+class Analysis:
+    """What the command line prints of an analysed study."""
 
     folder: Path
-    rows: list[Row]
+    rows: list[Row]  # of the summary
     standings: list[Row] = field(default_factory=list)  # of algorithms, where a study compares them
-    failed: list[str] = field(default_factory=list)  # a line for each cell that did
-    judged: bool = False  # whether there are verdicts
+    failures: list[str] = field(default_factory=list)  # a line for each cell that failed or diverged
+    has_verdicts: bool = False
 
 
-def write(
-    study: Study,
-    folder: Folder,
-    data: Mapping[str, xr.DataTree],
-    status: Mapping[str, Status],
-    warn: Callable[[str], None],
-) -> Outcome:
-    """Writes everything that follows from the cells."""
-    rows = summarise(study.cells, data, status)
-    about = (study.name, study.cells, data, study.comparison)
-    verdicts = _if_possible(lambda: [verdict.plain() for verdict in judge(*about)], warn)
-    reading = _if_possible(lambda: read(*about), warn)
-    folder.gather(study, data, {"reading": json.dumps(reading), "verdicts": json.dumps(verdicts)})
-    write_atomically(folder.path / "summary.csv", to_csv(rows))
-    others = tables(study, data)
-    for name, more in others.items():
-        write_atomically(folder.path / f"{name}.csv", to_csv(more))
+def analyse(folder: Path | str, warn: Callable[[str], None] = print) -> Analysis:
+    """Writes everything that follows from the stored cells of a study.
+
+    Reads `config.yaml` and `results.nc` alone. Writes `summary.csv`; where there is something to put into them,
+    `association.csv`, `by_round.csv`, `cost.csv`, `standings.csv`, `scaling.csv` and `verdicts.md`; the figures; and
+    `report.html`.
+
+    Args:
+        folder: the output folder of a run.
+        warn: takes a line for each part that could not be made.
+
+    Raises:
+        InputError: the folder cannot be read, or holds what cannot be analysed.
+        StoreError: a file cannot be written.
+    """
+    folder = Path(folder)
+    results = load_results(folder)
+    try:
+        return _write(results, folder, warn)
+    except OSError as error:
+        raise StoreError(folder, error) from error
+    except InputError:
+        raise
+    except Exception as error:  # a stranger's folder may hold anything under our names
+        why = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
+        raise InputError(f"{folder} holds results that cannot be analysed ({why})") from error
+
+
+def _write(results: StudyResults, folder: Path, warn: Callable[[str], None]) -> Analysis:
+    for place in (folder, folder / "figures"):
+        remove_partial_files(place)
+    verdicts = _if_possible(lambda: results.verdicts, warn)
+    findings = _if_possible(lambda: results.findings, warn)
+    for name, table in tables(results).items():
+        write_atomically(folder / f"{name}.csv", to_csv(table))
     if verdicts:
-        text = page(study.title, verdicts, study.comparison.choices)
-        write_atomically(folder.path / "verdicts.md", text.encode())
-    drawn = draw(folder.path / "figures", study.cells, data, study.comparison)
-    for line in drawn.undrawn:
+        text = to_markdown(results.title, verdicts, results.comparison.choices)
+        write_atomically(folder / "verdicts.md", text.encode())
+    figures = draw(folder / "figures", results)
+    for line in figures.failures:
         warn(f"A figure could not be drawn: {line}")
-    report.build(folder.path, drawn)
-    labels = labels_of(study.cells)
-    failed = [
-        f"{labels[cell.id]} on {panel}: {': '.join(status[cell.id])} ({_said(cell)})"
-        for panel, cells in by_panel(study.cells).items()
+    page = render(Content(results, findings, verdicts, figures))
+    write_atomically(folder / "report.html", page.encode())
+    return Analysis(folder, results.summary_rows, results.standing_rows, failures(results), bool(verdicts))
+
+
+def tables(results: StudyResults) -> dict[str, pd.DataFrame]:
+    """The tables that are written as CSV, by name; those without rows are left out, but for the summary."""
+    others = {
+        "by_round": results.by_round,
+        "association": results.association_table,
+        "cost": results.cost_table,
+        "standings": results.standings,
+        "scaling": results.scaling,
+    }
+    return {"summary": results.summary, **{name: table for name, table in others.items() if len(table)}}
+
+
+def failures(results: StudyResults) -> list[str]:
+    """A line for each cell that failed or diverged: what it is called, why, and its settings."""
+    return [
+        f"{results.labels[cell.id]} on {panel}: {': '.join(results.status[cell.id])} ({_settings(cell)})"
+        for panel, cells in by_panel(results.cells).items()
         for cell in cells
-        if status[cell.id] != DONE
+        if results.status[cell.id] != DONE
     ]
-    return Outcome(folder.path, rows, others.get("standings", []), failed, bool(verdicts))
 
 
-def _said(cell: Cell) -> str:
+def _settings(cell: Cell) -> str:
     return " ".join(f"{key}={'null' if value is None else value}" for key, value in cell.flat.items())
 
 
-def _if_possible[T](say: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:
-    """What a study says of its own grid, of which other settings may have left too little."""
+def _if_possible[T](derive: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:
+    """What a study says of its own grid, of which overridden settings may have left too little."""
     try:
-        return say()
-    except Exception as error:  # and no result may be lost for it
+        return derive()
+    except Exception as error:  # no result may be lost for it
         warn(
-            f"These settings leave too little of the study to be read as such ({type(error).__name__}: {error})"
+            f"These settings leave too little of the study for its findings ({type(error).__name__}: {error})"
         )
         return []
-
-
-def tables(study: Study, data: Mapping[str, xr.DataTree]) -> dict[str, list[Row]]:
-    """The tables beside the summary, by name; those without rows are left out."""
-    found, labels = pairs(study.cells, data), labels_of(study.cells)
-    compared = tuned_algorithms(study.cells, data, study.comparison)
-    made = {
-        "by_round": by_round(found, labels),
-        "association": association_rows(found, labels),
-        "cost": cost_rows(found),
-        "standings": standing_rows(compared, data),
-        "scaling": scaling_rows(lines(compared, data)),
-    }
-    return {name: rows for name, rows in made.items() if rows}

@@ -1,29 +1,40 @@
-"""The theorem's bound for a cell, to be drawn beside its regret."""
+"""The theorem's regret bound for a cell, to be drawn beside its regret."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from experiments.config.cell import Cell
 from fgtsva_ppl import theory
 from fgtsva_ppl.environments.linear import LinearEnvironment
 
-DIGITS = 1e-3  # how far from the theorem's c, relatively, a c may be that stands for it in a config
+TOLERANCE = 1e-3  # relative distance up to which a rounded c in a config counts as the theorem's own
 
 
 class Bound(NamedTuple):
     """A bound on the expected regret after each of some rounds."""
 
-    regret: np.ndarray  # of the proof, before c is chosen
-    met: bool  # whether the cell keeps the theorem's conditions, so that the bound is one
-    stated: np.ndarray | None = None  # the theorem's own, where c and alpha are as it recommends
+    regret: Float[np.ndarray, " rounds"]  # of the proof, before c is chosen
+    conditions_hold: bool  # whether the cell meets the theorem's conditions, so that the bound applies
+    stated: Float[np.ndarray, " rounds"] | None = (
+        None  # the theorem's own, where c and alpha are as it recommends
+    )
 
 
-def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
-    """For FGTS-VA with the cell's own c and alpha; None for other posteriors, and without optimism.
+def bound(cell: Cell, rounds: Int[np.ndarray, " rounds"]) -> Bound | None:
+    """The bound of FGTS-VA at a cell's own c and alpha.
 
-    The theorem is about given variances; their mean stands for them, as the bound is concave in their sum.
+    The theorem of Section 5 (Main Results) and its general version in the appendix, with the constants of the proof.
+    The theorem is about given variances; here their mean is used, as the bound is concave in their sum.
+
+    Args:
+        cell: the cell.
+        rounds: numbers of rounds after which the bound is evaluated.
+
+    Returns:
+        The bound; None for other posteriors, without the feel-good term, and for rewards that are not linear.
     """
     flat = cell.flat
     if flat.get("posterior") != "fgts_va" or not flat["posterior.c"]:
@@ -41,16 +52,16 @@ def bound(cell: Cell, rounds: np.ndarray) -> Bound | None:
         dc = theory.linear_decoupling_bound(shape.dim, cell.rounds, alpha**-2, diameter=2.0)
         complexity = theory.linear_complexity(shape.dim, cell.rounds, alpha, c)
     variance = environment.noise.mean_variance * rounds
-    regret = theory.regret_bound(alpha**2 * rounds + variance, c, dc, complexity)
-    own = math.isclose(c, theory.recommended_c(dc, complexity), rel_tol=DIGITS)
+    regret = theory.bound_for_any_c(alpha**2 * rounds + variance, c, dc, complexity)
+    own_c = math.isclose(c, theory.recommended_c(dc, complexity), rel_tol=TOLERANCE)
     stated = None
-    if own and math.isclose(alpha, theory.recommended_alpha(cell.rounds)):
-        stated = theory.Recommendation(dc, complexity, alpha, c).regret_bound(variance, rounds)
-    return Bound(regret, members is not None and _met(cell), stated)
+    if own_c and math.isclose(alpha, theory.recommended_alpha(cell.rounds)):
+        stated = theory.Recommendation(dc, complexity, alpha, c).regret(variance, rounds)
+    return Bound(regret, members is not None and _conditions_hold(cell), stated)
 
 
-def _met(cell: Cell) -> bool:
-    """Exact draws from the class that the truth is in, and noise with the assumed log-mgf."""
+def _conditions_hold(cell: Cell) -> bool:
+    """Exact draws from the class that contains the true function, and noise with the assumed log-mgf."""
     flat = cell.flat
     same = all(flat.get(f"reward.{key}") == flat[f"environment.{key}"] for key in ("members", "table_seed"))
     plain = {"posterior.variance": "revealed", "posterior.maximum": "hard", "posterior.cap": None}

@@ -1,20 +1,24 @@
-"""A row per cell: regret, its paired gap to exact draws, and what the sampler did."""
+"""The summary, a row per cell: regret, its paired gap to exact draws, and what the sampler did."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from jaxtyping import Float, Num
 
-from experiments.analysis.statistics import paired_difference, standard_error
-from experiments.config.cell import REFERENCE, Cell, varied
-from experiments.execute.cell_status import DONE, Status
-from experiments.storage.folder import values
+from experiments.analysis.statistics import known_median, standard_error
+from experiments.config.cell import Cell
+from experiments.config.labels import varied
+from experiments.storage.codecs import values
+
+if TYPE_CHECKING:
+    from experiments.analysis.pairs import Pair
+    from experiments.analysis.results import StudyResults
 
 NAMES = ("environment", "agent", "posterior", "sampler")
-LOCKED = 3.0  # a run whose regret is this many times the oracle's mean counts as locked in
+LOCKED_IN = 3.0  # a run with this many times the mean regret of exact draws counts as locked in
 QUALITY = (
     "tv",
     "tv_floor",
@@ -31,30 +35,19 @@ QUALITY = (
 type Row = dict[str, Any]
 
 
-def summarise(
-    cells: Sequence[Cell], data: Mapping[str, xr.DataTree], status: Mapping[str, Status]
-) -> list[Row]:
-    """The rows of a study, in the order of its cells."""
-    extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed")]
-    references = {
-        cell.reference_key(): data[cell.id]
-        for cell in cells
-        if cell.flat.get("sampler") == REFERENCE and cell.id in data
-    }
-    return [_row(cell, data.get(cell.id), references, extra, status) for cell in cells]
+def summary_rows(results: "StudyResults") -> list[Row]:
+    """A row per cell, in the order of the study; one that failed has its status and no numbers."""
+    extra = [key for key in varied(results.cells) if key not in (*NAMES, "rounds", "runs", "seed")]
+    pairs = {pair.cell.id: pair for pair in results.pairs}
+    return [_row(cell, results, pairs.get(cell.id), extra) for cell in results.cells]
 
 
-def _row(
-    cell: Cell,
-    data: xr.DataTree | None,
-    references: Mapping[str, xr.DataTree],
-    extra: Sequence[str],
-    status: Mapping[str, Status],
-) -> Row:
+def _row(cell: Cell, results: "StudyResults", pair: "Pair | None", extra: Sequence[str]) -> Row:
     row: Row = {name: cell.flat.get(name, "") for name in NAMES}
     row |= {"runs": cell.runs, "rounds": cell.rounds, "seed": cell.seed}
     row |= {key: cell.flat.get(key, "") for key in extra}
-    row["status"], row["reason"] = status.get(cell.id, DONE)
+    row["status"], row["reason"] = results.status[cell.id]
+    data = results.data.get(cell.id)
     if data is None:
         return row
     final = final_regret(data)
@@ -63,55 +56,80 @@ def _row(
         "final_regret_se": standard_error(final),
         "final_regret_median": float(np.median(final)),
     }
-    reference = references.get(cell.reference_key()) if "sampler" in cell.flat else None
-    if reference is not None and cell.flat["sampler"] != REFERENCE:
-        gap = paired_difference(final, final_regret(reference))
+    if pair is not None:
+        gap = pair.gap
         row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
-        row["regret_gap_median"] = float(np.median(final - final_regret(reference)))
+        row["regret_gap_median"] = float(np.median(pair.gap_by_run))
+    reference = results.reference(cell)
     if reference is not None:
         row["locked_share"] = locked_share(final, final_regret(reference))
     row |= {
-        "acceptance_rate": _mean(values(data, "acceptance_rate")),
+        "acceptance_rate": _finite_mean(values(data, "acceptance_rate")),
         "divergences": int(values(data, "num_divergent").sum()),
         "num_resets": int(values(data, "num_resets").sum()),
-        "gradients_per_round": float(values(data, "num_gradients").mean()) / cell.record_every,
+        "gradients_per_round": gradients_per_round(data),
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }
     if "diagnostics" in data.children:
-        row |= {name: _median(values(data.children["diagnostics"], name)) for name in QUALITY}
+        row |= {name: known_median(diagnostic(data, name)) for name in QUALITY}
     return row
 
 
-def final_regret(data: xr.DataTree) -> np.ndarray:
-    """Each run's regret at the end."""
+def final_regret(data: xr.DataTree) -> Float[np.ndarray, " runs"]:
+    """Cumulative regret of each run at the last round."""
     return np.asarray(values(data, "regret").sum(axis=1))
 
 
-def locked_share(final: np.ndarray, reference: np.ndarray) -> float:
-    """The share of runs whose regret is far above what exact draws have on average: heavy tails in one number."""
-    return float(np.mean(final > LOCKED * reference.mean()))
+def gradients_per_round(data: xr.DataTree) -> float:
+    """Mean number of gradients a round, over runs and rounds."""
+    rounds_per_record = int(values(data, "round")[0])  # stored numbers are sums over so many rounds
+    return float(values(data, "num_gradients").mean()) / rounds_per_record
 
 
-def _mean(found: np.ndarray) -> float:
-    known = found[np.isfinite(found)]
+def diagnostic(data: xr.DataTree, name: str) -> Num[np.ndarray, "runs probes"]:
+    """A diagnostic of each probed run and round; NaN where an older version did not store it."""
+    stored = data.children["diagnostics"]
+    if name in stored.dataset:
+        return values(stored, name)
+    return np.full((stored.sizes["probed_run"], stored.sizes["probe"]), np.nan)
+
+
+def locked_share(final: Float[np.ndarray, " runs"], reference: Float[np.ndarray, " runs"]) -> float:
+    """Share of runs whose regret is more than `LOCKED_IN` times the mean of exact draws: heavy tails in a number."""
+    return float(np.mean(final > LOCKED_IN * reference.mean()))
+
+
+def _finite_mean(numbers: Num[np.ndarray, "..."]) -> float:
+    known = numbers[np.isfinite(numbers)]
     return float(known.mean()) if known.size else float("nan")
 
 
-def _median(found: np.ndarray) -> float:
-    known = found[~np.isnan(found)]
-    return float(np.median(known)) if known.size else float("nan")
+def to_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a table: all columns in order of first appearance; a value that does not exist is missing.
+
+    Whole numbers stay whole where some are missing (pandas' Int64).
+    """
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    return pd.DataFrame({key: _column([row.get(key) for row in rows]) for key in columns})
 
 
-def columns(rows: Sequence[Row]) -> list[str]:
-    """All columns, in order of first appearance."""
-    return list(dict.fromkeys(key for row in rows for key in row))
+def _column(entries: Sequence[Any]) -> pd.Series:
+    kinds = {type(entry) for entry in entries if entry is not None and entry != ""}
+    known = [None if entry is None or entry == "" or entry != entry else entry for entry in entries]
+    if kinds == {int}:
+        return pd.Series(known, dtype="Int64" if None in known else "int64")
+    return pd.Series(known, dtype="float64" if kinds == {float} else "object")
 
 
-def to_csv(rows: Sequence[Row]) -> bytes:
-    """The rows as CSV; a value that does not exist is an empty field."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns(rows), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: "" if value != value else value for key, value in row.items()} for row in rows)
-    return text.getvalue().encode()
+def to_csv(table: pd.DataFrame) -> bytes:
+    """The table as CSV; a missing value is an empty field."""
+    return table.to_csv(index=False, lineterminator="\n").encode()
+
+
+def records(table: pd.DataFrame) -> list[Row]:
+    """The rows of a table in plain types, without the values that are missing."""
+    return [
+        {str(key): value for key, value in row.items() if not pd.isna(value)}
+        for row in table.to_dict(orient="records")
+    ]

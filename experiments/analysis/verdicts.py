@@ -1,18 +1,24 @@
-"""Verdicts: a claim, the measurements that speak to it, and what follows from them by rule.
+"""Verdicts: a claim of the paper, the measurements that bear on it, and what follows from them by rule.
 
-A claim is looked at under several conditions (textbook or tuned settings, one sampler or another). A condition holds
-or does not, by its interval alone. All of them hold: reproduced. Some do: reproduced only with those. None: not
-reproduced at these settings.
+A claim is tested under several conditions (textbook or tuned settings, one sampler or another). Whether it holds under
+one is decided by its confidence interval alone. It is reproduced if it holds under all, reproduced only with some, or
+not reproduced at these settings.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from experiments.analysis.statistics import Interval
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced at these settings"
-UNSPOKEN = (
+OURS = ("FGTS-VA (SGLD)", "FGTS-VA (exact)")  # the paper's algorithm with its sampler, and with exact draws
+BASELINES = {  # the paper's baselines, and the forms in which they run here, the published one first
+    "Weighted OFUL+": ("Weighted OFUL+", "Weighted OFUL (sub-Gaussian)"),
+    "SAVE": ("SAVE", "SAVE (practical)"),
+    "FGTS": ("FGTS-A",),
+}
+NO_VERDICT = (
     "No verdict: that FGTS-VA serves general reward functions (abstract). No number here speaks to it: rewards are "
     "linear in the studies of Figures 1 and 2 and Table 1, and those of the theorem's study come from a class of a few "
     "functions of a few arms."
@@ -27,14 +33,15 @@ class Evidence(NamedTuple):
     holds: bool
     note: str = ""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The condition, the number with its interval, and whether that is what the claim says."""
         note = f" ({self.note})" if self.note else ""
-        return f"{self.condition}: {told(self.number)}{note}, {'holds' if self.holds else 'does not hold'}"
+        holds = "holds" if self.holds else "does not hold"
+        return f"{self.condition}: {self.number.format('.3g')}{note}, {holds}"
 
 
 class Verdict(NamedTuple):
-    """A claim of the paper and what came of it."""
+    """A claim of the paper with its evidence."""
 
     source: str  # where in the paper
     claim: str
@@ -42,7 +49,7 @@ class Verdict(NamedTuple):
     evidence: tuple[Evidence, ...]
 
     def outcome(self) -> str:
-        """By the rule above."""
+        """By the rule of this module."""
         holding = [one.condition for one in self.evidence if one.holds]
         if not holding:
             return NOT_REPRODUCED
@@ -50,36 +57,21 @@ class Verdict(NamedTuple):
             return REPRODUCED
         return f"{REPRODUCED} only with {'; '.join(holding)}"
 
-    def plain(self) -> dict[str, Any]:
-        """As texts."""
-        return {
-            "source": self.source,
-            "claim": self.claim,
-            "measured": self.measured,
-            "evidence": [one.told() for one in self.evidence],
-            "verdict": self.outcome(),
-        }
 
-
-def told(interval: Interval) -> str:
-    """Three digits, and the ends."""
-    return f"{interval.value:.3g} [{interval.low:.3g}, {interval.high:.3g}]"
-
-
-def measured(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Those to which some measurement speaks."""
+def with_evidence(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts that have some evidence."""
     return [verdict for verdict in verdicts if verdict.evidence]
 
 
-def page(title: str, verdicts: Sequence[Mapping[str, Any]], choices: Sequence[str]) -> str:
-    """The verdicts as a page of Markdown."""
+def to_markdown(title: str, verdicts: Sequence[Verdict], choices: Sequence[str]) -> str:
+    """The verdicts of a study as a page of Markdown, with what was chosen where the paper is silent."""
     lines = [f"# Verdicts: {title}", "", "Written by the study from its numbers; intervals are 95%.", ""]
     for verdict in verdicts:
-        lines += [f"## {verdict['claim']}", "", f"Claimed in: {verdict['source']}.", ""]
-        lines += [f"Measured: {verdict['measured']}", ""]
-        lines += [f"- {evidence}" for evidence in verdict["evidence"]]
-        lines += ["", f"**Verdict: {verdict['verdict']}.**", ""]
-    lines += [UNSPOKEN, ""]
+        lines += [f"## {verdict.claim}", "", f"Claimed in: {verdict.source}.", ""]
+        lines += [f"Measured: {verdict.measured}", ""]
+        lines += [f"- {evidence.describe()}" for evidence in verdict.evidence]
+        lines += ["", f"**Verdict: {verdict.outcome()}.**", ""]
+    lines += [NO_VERDICT, ""]
     if choices:
         lines += ["## Chosen where the paper is silent", "", *(f"- {choice}" for choice in choices), ""]
     return "\n".join(lines)

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from experiments.bench import draws, latency, paper, rounds
 from experiments.bench.timing import Measure
-from experiments.config.cell import code_version, versions
-from experiments.storage.folder import write_atomically
+from experiments.config.provenance import code_version, versions
+from experiments.storage.files import write_atomically
 from samplers.errors import InputError, did_you_mean
 
 PARTS: dict[str, Callable[[bool], list[Measure]]] = {

@@ -1,7 +1,7 @@
-"""The command line: `fgtsva run`, `fgtsva report`, `fgtsva list`, `fgtsva bench`.
+"""The commands `fgtsva run`, `fgtsva report`, `fgtsva list` and `fgtsva bench`.
 
-Exit codes: 0 done; 1 a cell failed or its sampler diverged, or the disk is full; 2 the command asks for what does not
-exist or cannot be; 130 interrupted.
+Exit codes: 0 done; 1 a cell failed or its sampler diverged, or the disk is full; 2 an error in the command; 130
+interrupted. JAX is imported only by commands that compute something.
 """
 
 import sys
@@ -23,141 +23,161 @@ from experiments.storage.errors import StoreError
 from samplers.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.config.compose import Launcher
-    from experiments.execute.runner import Launch
+    from experiments.analysis.analyse import Analysis
+    from experiments.config.study import DaskBackend, Study
+    from experiments.execute.runner import Backend
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    help="Approximate Thompson sampling: samplers swapped in the config, measured against exact draws.\n\n"
+    help="Approximate Thompson sampling: exchangeable samplers, compared with exact draws.\n\n"
     "Example: fgtsva run sampler=exact,sgld,mala environment=sparse\n\n"
-    "Exit codes: 0 done, 1 a cell failed or its sampler diverged, or the disk is full, 2 the command asks for what "
-    "does not exist or cannot be, 130 interrupted.",
+    "Exit codes: 0 done, 1 a cell failed or its sampler diverged, or the disk is full, 2 an error in the command, "
+    "130 interrupted.",
 )
 console = Console(highlight=False)
 errors = Console(stderr=True, highlight=False)
 
-NAMED = 10  # failed cells that are told on the terminal
+MAX_FAILURES = 10  # failed cells that are printed on the terminal
 
-Words = Annotated[
+Overrides = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KEY=VALUE",
         help="Settings; a comma makes a grid: sampler=sgld,mala",
-        autocompletion=completion.words,
+        autocompletion=completion.complete_run,
     ),
 ]
 
 
 @app.command()
 def run(
-    overrides: Words = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only what failed.")] = False,
+    overrides: Overrides = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print failures only.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the cells and an estimate of time; write nothing.")
     ] = False,
-    assist: Annotated[int | None, typer.Option(hidden=True)] = None,
+    worker_of: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Run a study and write its results, table and figures.
+    """Run a study and write its results, tables, figures and report.
 
     Example: fgtsva run sampler=exact,sgld,mala environment=sparse rounds=1000 runs=100 posterior.c=0.003
 
     Exit code 0: done.
     Exit code 1: a cell failed or its sampler diverged, or the disk is full.
-    Exit code 2: the command asks for what does not exist or cannot be.
+    Exit code 2: an error in the command.
     Exit code 130: interrupted.
 
-    After 1 and 130 the same command goes on where it stopped.
-    Why a cell failed is in summary.csv and in the report; the others are there.
+    After 1 and 130 the same command continues where it stopped.
+    Reasons for failed cells are in summary.csv and in the report; all other cells are complete.
     """
+    from experiments.config.request import parse_request
+
+    parse_request(overrides or [])  # a misspelt name is reported before JAX is imported
+    from experiments.analysis.analyse import analyse
     from experiments.cli import estimate, terminal
-    from experiments.config.compose import resolve
+    from experiments.config.compose import compose
     from experiments.execute import local_workers, runner
+    from experiments.execute.estimate import estimate as estimate_study
+    from experiments.execute.job import Job
     from fgtsva_ppl.jax_config import configure, cores
 
-    # Of a full or shared cache; it costs compile time, nothing else.
+    # A full or shared cache costs compile time only.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache entry")
-    study = resolve(overrides or [])
+    study = compose(overrides or [])
     configure(precision=study.precision, devices=study.devices)
-    there = runner.folder_of(study)
-    ahead = estimate.estimate(study, runner.Job(study, there).finished)
-    processes = local_workers.processes_for(study, ahead, cores())
+    output = runner.folder_of(study)
+    expected = estimate_study(study, Job(study, output).is_finished)
+    processes = local_workers.num_processes(study, expected, cores())
     if processes > 1:
         study = replace(study, devices=study.devices or max(1, cores() // processes))
-    if assist is not None:
-        local_workers.leave_with(assist)
-        runner.assist(study, there)
+    if worker_of is not None:
+        local_workers.exit_with(worker_of)
+        runner.run_worker(study, output)
         raise typer.Exit
     if dry_run:
         console.print(study.title, style="bold", markup=False)
         runner.check(study)
-        estimate.show(console, study, ahead, there)
+        estimate.show(console, study, expected, output)
         raise typer.Exit
     warn = partial(errors.print, style="yellow", markup=False)
     folder = runner.prepare(study, warn)
     shown = Console(quiet=True) if quiet else console
     shown.print(f"[bold]{escape(study.title)}[/]: {counted(len(study.cells), 'cell')}")
-    probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
-    kept = f"Interrupted. What is finished is kept in {folder.path}"
-    with (
-        signals.saying(kept, "The same command goes on from there."),
-        _launched(study.launcher) as launch,
-        local_workers.at_work(processes - 1, overrides or [], folder, study.devices or 1, warn),
-        terminal.progress(errors if not quiet else shown, study.cells, probes) as tell,
-    ):
-        outcome = signals.apart(partial(runner.run, study, folder, tell, warn, launch))
-    made = (
-        terminal.standings(outcome.standings, shown.width)
-        if outcome.standings
-        else terminal.table(outcome.rows, shown.width, study.cells)
-    )
-    shown.print(made)
-    shown.print(f"Results: {outcome.folder}", soft_wrap=True, markup=False)
-    if outcome.judged:
-        shown.print(f"Verdicts: {outcome.folder / 'verdicts.md'}", soft_wrap=True, markup=False)
-    shown.print(f"Report: {outcome.folder / 'report.html'}", soft_wrap=True, markup=False)
-    if outcome.failed:
-        for line in outcome.failed[:NAMED]:
+    num_probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
+    kept = f"Interrupted. Finished results are kept in {folder.path}"
+    with signals.exit_message(kept, "The same command continues from there."):
+        with (
+            _connected(study.backend) as backend,
+            local_workers.workers(processes - 1, overrides or [], folder, study.devices or 1, warn),
+            terminal.progress(errors if not quiet else shown, study.cells, num_probes) as report_progress,
+        ):
+            signals.run_in_thread(partial(runner.execute, study, folder, report_progress, warn, backend))
+        with folder.locks() as locks, locks.held("results"):
+            analysis = signals.run_in_thread(partial(analyse, folder.path, warn))
+    _print_analysis(study, analysis, shown)
+    if analysis.failures:
+        for line in analysis.failures[:MAX_FAILURES]:
             errors.print(line, style="red", soft_wrap=True, markup=False)
-        told = f"{len(outcome.failed)} of {counted(len(study.cells), 'cell')} failed: see summary.csv"
-        errors.print(told, style="red", soft_wrap=True)
+        total = f"{len(analysis.failures)} of {counted(len(study.cells), 'cell')} failed: see summary.csv"
+        errors.print(total, style="red", soft_wrap=True)
         raise typer.Exit(1)
 
 
 @contextmanager
-def _launched(launcher: "Launcher | None") -> "Iterator[Launch | None]":
-    """How cells are computed elsewhere; None where they are computed here."""
-    if launcher is None:
+def _connected(backend: "DaskBackend | None") -> "Iterator[Backend | None]":
+    """The function that computes cells elsewhere; None if they are computed here."""
+    if backend is None:
         yield None
         return
-    from experiments.execute.dask_backend import cluster, distribute
+    from experiments.execute.dask_backend import connect, distribute
 
-    with cluster(launcher) as client:
-        yield partial(distribute, client=client, launcher=launcher)
+    with connect(backend) as client:
+        yield partial(distribute, client=client, backend=backend)
+
+
+def _print_analysis(study: "Study", analysis: "Analysis", shown: Console) -> None:
+    """Prints the table of results, and where the files are."""
+    from experiments.cli import terminal
+
+    shown.print(
+        terminal.standings_table(analysis.standings, shown.width)
+        if analysis.standings
+        else terminal.summary_table(analysis.rows, shown.width, study.cells)
+    )
+    shown.print(f"Results: {analysis.folder}", soft_wrap=True, markup=False)
+    if analysis.has_verdicts:
+        shown.print(f"Verdicts: {analysis.folder / 'verdicts.md'}", soft_wrap=True, markup=False)
+    shown.print(f"Report: {analysis.folder / 'report.html'}", soft_wrap=True, markup=False)
 
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's output folder.")]) -> None:
-    """Rebuild the figures and report.html from what a run stored.
+    """Rebuild the tables, the figures and report.html from a run's stored results.
 
     Example: fgtsva report results/default-1a2b3c4d
     """
-    from experiments.report import write
+    from experiments.analysis.analyse import analyse
 
-    console.print(f"Report: {write(folder)}", soft_wrap=True, markup=False)
+    analyse(folder, partial(errors.print, style="yellow", markup=False))
+    console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, markup=False)
 
 
 @app.command()
 def bench(
     parts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PART", help="Which; all if none is named.", autocompletion=completion.parts),
+        typer.Argument(
+            metavar="PART",
+            help="Which benchmarks; all if none is named.",
+            autocompletion=completion.complete_benchmark,
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: minutes become seconds.")] = False,
     output: Annotated[Path, typer.Option(metavar="DIR", help="Where bench.json goes.")] = Path("bench"),
 ) -> None:
-    """Measure how fast things are, as ratios inside one run; writes bench.json.
+    """Measure speed, as ratios inside one run; writes bench.json.
 
     Parts: paper, linear, oracle, nuts, general, asking, diagnosing, compiling, memory.
 
@@ -179,10 +199,12 @@ def bench(
 def list_(
     group: Annotated[
         str | None,
-        typer.Argument(help="samplers, environments, posteriors, ...", autocompletion=completion.groups),
+        typer.Argument(
+            help="samplers, environments, posteriors, ...", autocompletion=completion.complete_group
+        ),
     ] = None,
 ) -> None:
-    """Show what there is: samplers, environments, noises, rewards, posteriors, agents, studies.
+    """Show all samplers, environments, noises, rewards, posteriors, agents or studies, with their settings.
 
     Example: fgtsva list samplers
     """
@@ -192,9 +214,9 @@ def list_(
 
 
 def main() -> None:
-    """Runs the command line; a mistake in the input is one line and exit code 2."""
+    """Runs the command line; an error in the input is one line and exit code 2."""
     try:
-        with signals.at_once():
+        with signals.exit_on_sigint():
             app()
     except InputError as error:
         errors.print(f"fgtsva: {error}", soft_wrap=True, markup=False)

@@ -1,53 +1,60 @@
-"""What the Tab key offers: groups and settings before the equals sign, members of a group after it."""
+"""Completions for the Tab key: groups and settings before the equals sign, names of members after it."""
 
 from collections.abc import Sequence
 
 import typer
 
-
-def words(ctx: typer.Context, incomplete: str) -> list[str]:
-    """For `fgtsva run`."""
-    return offered(ctx.params.get("overrides") or [], incomplete)
+# The names of experiments.bench.PARTS, which cannot be imported without JAX
+BENCHMARKS = ("paper", "linear", "oracle", "nuts", "general", "asking", "diagnosing", "compiling", "memory")
 
 
-def offered(args: Sequence[str], incomplete: str) -> list[str]:
-    """What may come after some words. Bash splits a word at equals signs, other shells do not."""
+def complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Completions for `fgtsva run`."""
+    return complete_override(ctx.params.get("overrides") or [], incomplete)
+
+
+def complete_override(arguments: Sequence[str], incomplete: str) -> list[str]:
+    """Completions of an override. Bash splits arguments at equals signs, other shells do not.
+
+    Args:
+        arguments: The complete arguments before it.
+        incomplete: What has been typed of it.
+    """
     from experiments.cli.listing import names
-    from experiments.config.cell import GROUPS
-    from experiments.config.compose import DIAGNOSTICS, NUMBERS, OPTIONS
-    from samplers.settings import documentation
+    from experiments.config.catalogue import load_catalogue
+    from experiments.config.overrides import DIAGNOSTICS, NUMBERS, OPTIONS
 
-    if args and incomplete.startswith("="):
-        key, typed, shown = args[-1], incomplete[1:], ""
-    elif len(args) > 1 and args[-1] == "=":
-        key, typed, shown = args[-2], incomplete, ""
+    catalogue = load_catalogue()
+    if arguments and incomplete.startswith("="):
+        key, typed, prefix = arguments[-1], incomplete[1:], ""
+    elif len(arguments) > 1 and arguments[-1] == "=":
+        key, typed, prefix = arguments[-2], incomplete, ""
     elif "=" in incomplete:
         key, _, typed = incomplete.partition("=")
-        shown = f"{key}="
+        prefix = f"{key}="
     else:
         settings = {
             f"{group}.{name}="
-            for group, members in GROUPS.items()
-            for _, cls in members
-            for name in documentation(cls)
+            for group, members in catalogue.items()
+            for member in members.values()
+            for name in member.settings or ()
         }
-        whole = [*(f"{group}=" for group in (*GROUPS, *NUMBERS, *OPTIONS, *DIAGNOSTICS)), *sorted(settings)]
-        return [word for word in whole if word.startswith(incomplete)]
-    if key not in (*GROUPS, "study"):
+        keys = [f"{key}=" for key in (*catalogue, *NUMBERS, *OPTIONS, *DIAGNOSTICS)]
+        return [text for text in [*keys, *sorted(settings)] if text.startswith(incomplete)]
+    if key not in (*catalogue, "study"):
         return []
     before, comma, last = typed.rpartition(",")
-    return [f"{shown}{before}{comma}{name}" for name in names(key) if name.startswith(last)]
+    return [f"{prefix}{before}{comma}{name}" for name in names(key, catalogue) if name.startswith(last)]
 
 
-def groups(incomplete: str) -> list[str]:
-    """For `fgtsva list`."""
-    from experiments.cli.listing import PLURALS
+def complete_group(incomplete: str) -> list[str]:
+    """Completions for `fgtsva list`."""
+    from experiments.cli.listing import plurals
+    from experiments.config.catalogue import load_catalogue
 
-    return [name for name in PLURALS if name.startswith(incomplete)]
+    return [name for name in plurals(load_catalogue()) if name.startswith(incomplete)]
 
 
-def parts(incomplete: str) -> list[str]:
-    """For `fgtsva bench`."""
-    from experiments.bench import PARTS
-
-    return [name for name in PARTS if name.startswith(incomplete)]
+def complete_benchmark(incomplete: str) -> list[str]:
+    """Completions for `fgtsva bench`."""
+    return [name for name in BENCHMARKS if name.startswith(incomplete)]

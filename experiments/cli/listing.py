@@ -1,4 +1,4 @@
-"""What there is: the members of every group with their settings."""
+"""Shows the members of every group with their settings, for `fgtsva list`. Nothing here imports JAX."""
 
 from typing import Any
 
@@ -6,71 +6,105 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.cli.terminal import longest_word
-from experiments.config.cell import GROUPS
-from experiments.config.compose import read_study, study_names
-from samplers import ADAPTATIONS, PRECONDITIONERS
+from experiments.cli.columns import longest_word
+from experiments.config.catalogue import Catalogue, Setting, load_catalogue
+from experiments.config.study_files import read_study, study_names
 from samplers.errors import InputError, did_you_mean
-from samplers.registry import Registry
-from samplers.settings import documentation
 
-CARD = ("family", "exactness", "gradients per draw", "needs")  # what a sampler's card says
-WIDE = 100  # columns of a terminal that has room for all of it
-PLURALS = {f"{group}s": group for group in GROUPS} | {"studies": "study"}
+INFO = {  # the fields of SamplerInfo, by column
+    "family": "family",
+    "exactness": "exactness",
+    "gradients per draw": "gradients_per_draw",
+    "needs": "needs",
+}
+MIN_WIDTH = 100  # columns of a terminal that has room for all fields
 
 
-def show(console: Console, what: str | None) -> None:
-    """Prints one group with its settings, or all groups in short."""
-    if what is None:
-        for group in [*GROUPS, "study"]:
-            console.print(f"[bold]{group}[/]: {escape(', '.join(names(group)))}")
-        console.print("\n`fgtsva list samplers` tells more of a group.", style="dim")
+def plurals(catalogue: Catalogue) -> dict[str, str]:
+    """The names by which `fgtsva list` knows the groups."""
+    return {f"{group}s": group for group in catalogue} | {"studies": "study"}
+
+
+def show(console: Console, name: str | None) -> None:
+    """Prints one group with its settings, or the names in all groups.
+
+    Args:
+        console: Where it is printed.
+        name: A group, in singular or plural; None for all.
+    """
+    catalogue = load_catalogue()
+    if name is None:
+        for group in [*catalogue, "study"]:
+            console.print(f"[bold]{group}[/]: {escape(', '.join(names(group, catalogue)))}")
+        console.print("\n`fgtsva list samplers` shows the settings of a group.", style="dim")
         return
-    group = PLURALS.get(what, what)
-    if group not in (*GROUPS, "study"):
-        valid = ", ".join(PLURALS)
-        raise InputError(
-            f"unknown group {what!r}{did_you_mean(what, [*PLURALS, *PLURALS.values()])}; valid: {valid}"
-        )
+    valid = plurals(catalogue)
+    group = valid.get(name, name)
+    if group not in valid.values():
+        hint = did_you_mean(name, [*valid, *valid.values()])
+        raise InputError(f"unknown group {name!r}{hint}; valid: {', '.join(valid)}")
     if group == "sampler":
-        console.print(_cards(console.width))
-    console.print(_studies() if group == "study" else _members(GROUPS[group]))
-    if group == "sampler":
-        for components in (PRECONDITIONERS, ADAPTATIONS):
-            console.print(_members(components))
+        console.print(_samplers(catalogue, console.width))
+    if group == "study":
+        console.print(_studies())
+        return
+    console.print(_members(catalogue, group))
+    for table in _components(catalogue, group):
+        console.print(table)
 
 
-def names(group: str) -> list[str]:
-    """The members of a group, or the studies."""
-    return study_names() if group == "study" else GROUPS[group].names()
+def names(group: str, catalogue: Catalogue) -> list[str]:
+    """The names of a group's members, or of the studies."""
+    return study_names() if group == "study" else list(catalogue[group])
 
 
 def _studies() -> Table:
-    made = Table("study", "title", "question")
+    table = Table("study", "title", "question")
     for name in study_names():
         data = read_study(name)
-        made.add_row(name, escape(data["title"]), escape(data["question"]))
-    return made
+        table.add_row(name, escape(data["title"]), escape(data["question"]))
+    return table
 
 
-def _cards(width: int) -> Table:
-    """What every sampler says of itself; without its family where a terminal is narrow."""
-    cards = {name: cls.info for name, cls in GROUPS["sampler"]}
-    made = Table(pad_edge=False, show_lines=True)
-    made.add_column("sampler", no_wrap=True)
-    shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]
-    for index in shown:
-        told = [CARD[index], *(said[index] for said in cards.values())]
-        made.add_column(CARD[index], min_width=longest_word(told))
-    for name, said in cards.items():
-        made.add_row(name, *(escape(said[index]) for index in shown))
-    return made
+def _samplers(catalogue: Catalogue, width: int) -> Table:
+    """The SamplerInfo of every sampler; without the family if the terminal is narrow."""
+    infos = {name: member.info for name, member in catalogue["sampler"].items()}
+    table = Table(pad_edge=False, show_lines=True)
+    table.add_column("sampler", no_wrap=True)
+    columns = {title: key for title, key in INFO.items() if width >= MIN_WIDTH or key != "family"}
+    for title, key in columns.items():
+        texts = [title, *(info.get(key, "unknown") for info in infos.values())]
+        table.add_column(title, min_width=longest_word(texts))
+    for name, info in infos.items():
+        table.add_row(name, *(escape(info.get(key, "unknown")) for key in columns.values()))
+    return table
 
 
-def _members(registry: Registry[Any]) -> Table:
-    made = Table(registry.kind, "what it is", "settings")
-    for name, cls in registry:
-        docs, values = documentation(cls), registry.defaults(name)
-        settings = "\n".join(f"{key}={'null' if v is None else v}: {docs[key]}" for key, v in values.items())
-        made.add_row(name, escape((cls.__doc__ or "").splitlines()[0]), escape(settings), end_section=True)
-    return made
+def _members(catalogue: Catalogue, group: str) -> Table:
+    table = Table(group, "description", "settings")
+    for name, member in catalogue[group].items():
+        inner = tuple(f"{field}." for field in member.components)
+        own = {key: one for key, one in (member.settings or {}).items() if not key.startswith(inner)}
+        settings = "\n".join(_setting(key, setting) for key, setting in own.items())
+        table.add_row(name, escape(member.description), escape(settings), end_section=True)
+    return table
+
+
+def _components(catalogue: Catalogue, group: str) -> list[Table]:
+    """A table for each setting of a group that selects a component."""
+    owners = {field: member for member in catalogue[group].values() for field in member.components}
+    tables = []
+    for field, member in owners.items():
+        table = Table(f"{group}.{field}", "description", "settings")
+        for name, choice in member.components[field].items():
+            keys = [f"{field}.{key}" for key in choice.keys]
+            settings = "\n".join(_setting(key, (member.settings or {})[key]) for key in keys)
+            table.add_row(name, escape(choice.description), escape(settings), end_section=True)
+        tables.append(table)
+    return tables
+
+
+def _setting(key: str, setting: Setting) -> str:
+    default = "null" if setting.default is None else setting.default
+    valid = f" ({setting.valid})" if setting.valid else ""
+    return f"{key}={default}: {setting.doc}{valid}"

@@ -1,8 +1,8 @@
-"""Ctrl-C ends the command at once with exit code 130, whatever it is at, and says what is kept.
+"""Ctrl-C ends the command at once with exit code 130 and a message about what is kept.
 
-Nothing is raised: in the middle of a library an exception may be dropped without a word, and JAX makes other errors of
-it, which would count as a cell's own. Nothing is tidied up either, for the usual way out waits for what JAX computes.
-Files are whole or absent, and processes that compute cells go when this one is gone: it may end as by `kill -9`.
+No exception is raised: a library may swallow it, and JAX turns it into other errors, which would count as a cell's own.
+Nothing is cleaned up either, as a normal exit waits for what JAX is computing. Files are complete or absent, and worker
+processes end when this one is gone: the process may end as by `kill -9`.
 """
 
 import os
@@ -16,101 +16,96 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-CODE = 130
-LOOK = 0.5  # seconds between looks, where waiting cannot be interrupted
-STACK = 64 * 2**20  # bytes: compilers recurse, and a thread's share can be small
-BEGUN_BY_ANOTHER = (
-    "--multiprocessing-fork"  # among the words by which Python begins a process for another one
-)
-CURSOR, UP, CLEAR = (
-    "\x1b[?25h",
-    "\x1b[1A",
-    "\r\x1b[J",
-)  # of a terminal: shown again; a line up; all below emptied
-_words = ["Interrupted."]
-_shown = [1]  # lines at the end of the terminal that make room for the words
+EXIT_CODE = 130
+POLL_INTERVAL = 0.5  # seconds, on systems where waiting cannot be interrupted
+STACK_SIZE = 64 * 2**20  # bytes: compilers recurse, and the default of a thread can be small
+SPAWNED = "--multiprocessing-fork"  # an argument of processes that Python starts for another one
+# Terminal sequences: show the cursor; move up a line; clear everything below
+CURSOR, UP, CLEAR = "\x1b[?25h", "\x1b[1A", "\r\x1b[J"
+_message = ["Interrupted."]
+_shown_lines = [1]  # lines at the bottom of the terminal that the message replaces
 
 
-def while_loading() -> None:
-    """From now on, if this process is the command's own, or was begun by one: those have nothing to say."""
-    if Path(sys.argv[0]).stem == "fgtsva" and _comes_here():
-        signal.signal(signal.SIGINT, _leave)
-        if BEGUN_BY_ANOTHER in sys.orig_argv:
-            _words.clear()
+def exit_on_sigint_while_importing() -> None:
+    """Installs the handler if this process is the command itself, or was started by one; the latter print nothing."""
+    if Path(sys.argv[0]).stem == "fgtsva" and _receives_sigint():
+        signal.signal(signal.SIGINT, _exit)
+        if SPAWNED in sys.orig_argv:
+            _message.clear()
 
 
 @contextmanager
-def at_once() -> Iterator[None]:
-    """From here on."""
-    ours = _comes_here()
-    before = signal.signal(signal.SIGINT, _leave) if ours else None
+def exit_on_sigint() -> Iterator[None]:
+    """Installs the handler for the duration of the block."""
+    receives = _receives_sigint()
+    before = signal.signal(signal.SIGINT, _exit) if receives else None
     try:
         yield
     finally:
-        if ours:
+        if receives:
             signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
-def saying(*lines: str) -> Iterator[None]:
-    """These are the last words meanwhile."""
-    with _instead(_words, lines):
+def exit_message(*lines: str) -> Iterator[None]:
+    """Sets the message for the duration of the block."""
+    with _replaced(_message, lines):
         yield
 
 
 @contextmanager
-def in_place_of(lines: int) -> Iterator[None]:
-    """Meanwhile that many lines are on a terminal which the words replace."""
-    with _instead(_shown, [lines]):
+def replacing_lines(lines: int) -> Iterator[None]:
+    """Within the block, the message replaces that many lines at the bottom of a terminal."""
+    with _replaced(_shown_lines, [lines]):
         yield
 
 
 @contextmanager
-def _instead[T](kept: list[T], now: Sequence[T]) -> Iterator[None]:
-    before = kept[:]
-    kept[:] = now
+def _replaced[T](values: list[T], new: Sequence[T]) -> Iterator[None]:
+    before = values[:]
+    values[:] = new
     try:
         yield
     finally:
-        kept[:] = before
+        values[:] = before
 
 
-def apart[Result](work: Callable[[], Result]) -> Result:
-    """What `work` gives. It has a thread of its own, so that the main one, to which interruptions come, hears them."""
+def run_in_thread[Result](function: Callable[[], Result]) -> Result:
+    """The result of a function that runs in a thread of its own, so that the main thread can receive signals."""
     result: Future[Result] = Future()
 
-    def do() -> None:
+    def run() -> None:
         try:
-            result.set_result(work())
+            result.set_result(function())
         except BaseException as error:
             result.set_exception(error)
 
-    before = threading.stack_size(STACK)
+    before = threading.stack_size(STACK_SIZE)
     try:
-        threading.Thread(target=do, daemon=True).start()
+        threading.Thread(target=run, daemon=True).start()
     finally:
         threading.stack_size(before)
     while not result.done():
-        wait([result], timeout=LOOK)
+        wait([result], timeout=POLL_INTERVAL)
     return result.result()
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> NoReturn:
+def _exit(_signal: int, _frame: FrameType | None) -> NoReturn:
     try:
-        with suppress(Exception):  # its reader is gone, it is closed, or in the middle of a write
+        with suppress(Exception):  # it may be closed, or in the middle of a write
             sys.stdout.flush()
         with suppress(OSError):
-            os.write(2, os.fsencode(_last_words(os.isatty(2))))
+            os.write(2, os.fsencode(_exit_text(os.isatty(2))))
     finally:
-        os._exit(CODE)
+        os._exit(EXIT_CODE)
 
 
-def _last_words(terminal: bool) -> str:
-    said = "".join(f"{line}\n" for line in _words)
-    return UP * (_shown[0] - 1) + CLEAR + CURSOR + said if terminal and said else said
+def _exit_text(terminal: bool) -> str:
+    text = "".join(f"{line}\n" for line in _message)
+    return UP * (_shown_lines[0] - 1) + CLEAR + CURSOR + text if terminal and text else text
 
 
-def _comes_here() -> bool:
-    """Not where a shell has it ignored, nor where another thread is the main one."""
-    usual = signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _leave)
+def _receives_sigint() -> bool:
+    """False if a shell has the signal ignored, and in threads that are not the main one."""
+    usual = signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _exit)
     return usual and threading.current_thread() is threading.main_thread()

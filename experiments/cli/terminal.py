@@ -1,6 +1,6 @@
-"""What is shown on a terminal: a table that fits, progress with the time that is left."""
+"""Tables and progress on a terminal."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich import box
@@ -19,8 +19,10 @@ from rich.text import Text
 
 from experiments.analysis.summary import NAMES, Row
 from experiments.cli import signals
-from experiments.config.cell import Cell, by_panel, labels_of
-from experiments.execute.runner import Progress as Tell
+from experiments.cli.columns import EDGES, GUTTER, fit_widths, total_width
+from experiments.config.cell import Cell
+from experiments.config.labels import by_panel, labels_of
+from experiments.execute.job import Progress as Report
 
 
 def _number(value: object, digits: int = 2) -> str:
@@ -39,127 +41,127 @@ def _gap(row: Row) -> str:
     return f"{row['regret_gap']:+.1f} [{row['regret_gap_low']:+.1f}, {row['regret_gap_high']:+.1f}]"
 
 
-def table(rows: Sequence[Row], width: int = 80, cells: Sequence[Cell] = ()) -> Table:
-    """Regret and what it cost, a cell a row; columns of names that do not differ are left out.
-
-    Where a terminal is too narrow, what is of least interest goes first: it is in summary.csv. Then, where the cells of
-    the rows are given, one column with what tells them apart takes the place of names and settings.
-    """
-    named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
-    named = named or ["environment", "sampler"]
-    fixed = (*NAMES, "runs", "rounds", "seed", "status", "reason")
-    extra = (
-        [key for key in rows[0] if key not in fixed and ("." in key or key in ("noise", "reward"))]
-        if rows
-        else []
-    )
-    columns = {name.rpartition(".")[2]: [_setting(row[name]) for row in rows] for name in (*named, *extra)}
-    columns |= {name: [tell(row) for row in rows] for name, tell in FIGURES.items()}
-    for name in EXPENDABLE:
-        if _width(columns) > width:
-            del columns[name]
-    if _width(columns) > width and cells:
-        columns = {TOLD: _told(cells)} | {name: columns[name] for name in columns if name in FIGURES}
-    made = _plain("; ".join(text for name, text in EXPLAINED.items() if name in columns))
-    room = width - _width({name: texts for name, texts in columns.items() if name != TOLD}) - EDGES
-    for name in columns:
-        wide = _fit([[TOLD, *columns[TOLD]]], room)[0] if name == TOLD else None
-        made.add_column(
-            name, justify="right" if name in FIGURES else "left", no_wrap=name != TOLD, width=wide
-        )
-    for texts in zip(*columns.values(), strict=True):
-        made.add_row(*texts)
-    return made
-
-
-def _width(columns: Mapping[str, Sequence[str]]) -> int:
-    return sum(max(map(len, [head, *texts])) + GUTTER for head, texts in columns.items())
-
-
-def _told(cells: Sequence[Cell]) -> list[str]:
-    """What tells cells apart, in words."""
-    labels, panels = labels_of(cells), by_panel(cells)
-    of = {cell.id: panel for panel, members in panels.items() for cell in members}
-    return [f"{of[cell.id]} {labels[cell.id]}" if len(panels) > 1 else labels[cell.id] for cell in cells]
-
-
-def longest_word(texts: Iterable[str]) -> int:
-    """The least width of a column in which no word is broken."""
-    return max(len(word) for text in texts for word in (text.split() or [""]))
-
-
-def _fit(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Widths of columns of text that share a room: no word broken, the rest to whoever lacks most."""
-    widths, needs = [longest_word(texts) for texts in columns], [max(map(len, texts)) for texts in columns]
-    for _ in range(room - sum(widths)):
-        lacking = [need / width if need > width else 0 for need, width in zip(needs, widths, strict=True)]
-        if any(lacking):
-            widths[lacking.index(max(lacking))] += 1
-    return widths
-
-
 def _regret(row: Row) -> str:
     if "final_regret_mean" not in row:
         return str(row["status"])
     return f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}"
 
 
-def _shown(key: str, digits: int) -> Callable[[Row], str]:
+def _rounded(key: str, digits: int) -> Callable[[Row], str]:
     return lambda row: _number(row[key], digits) if key in row else ""
 
 
-FIGURES: dict[str, Callable[[Row], str]] = {
+RESULTS: dict[str, Callable[[Row], str]] = {  # columns of numbers
     "regret": _regret,
     "gap to exact": lambda row: _gap(row) if "final_regret_mean" in row else "",
-    "acc": _shown("acceptance_rate", 2),
-    "grads": _shown("gradients_per_round", 1),
-    "s": _shown("seconds", 1),
+    "acc": _rounded("acceptance_rate", 2),
+    "grads": _rounded("gradients_per_round", 1),
+    "s": _rounded("seconds", 1),
 }
-EXPENDABLE = ("acc", "s", "grads")
-EXPLAINED = {
+EXPENDABLE = ("acc", "s", "grads")  # columns that a narrow terminal does not show
+CAPTIONS = {
     "gap to exact": "gap: paired difference to exact, 95% interval",
     "acc": "acc: acceptance",
     "grads": "grads: gradients a round",
     "s": "s: seconds of computing",
 }
-TOLD = "cell"  # the column with all that tells cells apart
-GUTTER, EDGES = 3, 2  # between columns, and at both sides of all
+LABEL = "cell"  # a column that replaces those of names and settings
 
 
-def _plain(caption: str) -> Table:
-    """Without lines between columns: the default study fits a terminal of 80 columns."""
+def summary_table(rows: Sequence[Row], width: int = 80, cells: Sequence[Cell] = ()) -> Table:
+    """Regret and its cost, a row for each cell; columns of names that do not differ are omitted.
+
+    On a narrow terminal the columns of least interest are omitted, as summary.csv has them. If that is not enough, one
+    column of labels replaces those of names and settings.
+
+    Args:
+        rows: The rows of summary.csv.
+        width: Columns of the terminal.
+        cells: The cells of the rows, for their labels.
+    """
+    named = [name for name in NAMES if len({row[name] for row in rows}) > 1]
+    named = named or ["environment", "sampler"]
+    fixed = (*NAMES, "runs", "rounds", "seed", "status", "reason")
+    settings = (
+        [key for key in rows[0] if key not in fixed and ("." in key or key in ("noise", "reward"))]
+        if rows
+        else []
+    )
+    columns = {name.rpartition(".")[2]: [_setting(row[name]) for row in rows] for name in (*named, *settings)}
+    columns |= {name: [text(row) for row in rows] for name, text in RESULTS.items()}
+    for name in EXPENDABLE:
+        if total_width(columns) > width:
+            del columns[name]
+    if total_width(columns) > width and cells:
+        columns = {LABEL: _labels(cells)} | {name: columns[name] for name in columns if name in RESULTS}
+    table = _borderless("; ".join(text for name, text in CAPTIONS.items() if name in columns))
+    others = total_width({name: texts for name, texts in columns.items() if name != LABEL})
+    for name in columns:
+        fitted = fit_widths([[LABEL, *columns[LABEL]]], width - others - EDGES)[0] if name == LABEL else None
+        table.add_column(
+            name, justify="right" if name in RESULTS else "left", no_wrap=name != LABEL, width=fitted
+        )
+    for texts in zip(*columns.values(), strict=True):
+        table.add_row(*texts)
+    return table
+
+
+def _labels(cells: Sequence[Cell]) -> list[str]:
+    """The labels of cells, with their panels if there are several."""
+    labels, panels = labels_of(cells), by_panel(cells)
+    panel_of = {cell.id: panel for panel, members in panels.items() for cell in members}
+    return [
+        f"{panel_of[cell.id]} {labels[cell.id]}" if len(panels) > 1 else labels[cell.id] for cell in cells
+    ]
+
+
+def _borderless(caption: str) -> Table:
+    """A table without lines between columns: the default study fits a terminal of 80 columns."""
     return Table(caption=caption or None, box=box.SIMPLE_HEAD, pad_edge=False, caption_justify="left")
 
 
-def standings(rows: Sequence[Row], width: int = 80) -> Group:
-    """Algorithms at textbook and tuned settings, environment by environment."""
-    told = {name: [str(row[name]) for row in rows] for name in ("algorithm", "level", "setting")}
-    told["regret"] = [
+def standings_table(rows: Sequence[Row], width: int = 80) -> Group:
+    """Algorithms at textbook and tuned settings, a table for each environment.
+
+    Args:
+        rows: The rows of standings.csv.
+        width: Columns of the terminal.
+    """
+    columns = {name: [str(row[name]) for row in rows] for name in ("algorithm", "level", "setting")}
+    columns["regret"] = [
         f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}" for row in rows
     ]
-    told["growth"] = [_number(row["growth"]) for row in rows]
-    wrapped = {name: [name, *told[name]] for name in ("algorithm", "setting")}
-    room = width - _width({name: texts for name, texts in told.items() if name not in wrapped})
-    wide = _fit(list(wrapped.values()), room - EDGES - GUTTER * len(wrapped))
-    widths = dict(zip(wrapped, wide, strict=True))
-    shown: list[RenderableType] = []
+    columns["growth"] = [_number(row["growth"]) for row in rows]
+    wrapped = {name: [name, *columns[name]] for name in ("algorithm", "setting")}
+    others = total_width({name: texts for name, texts in columns.items() if name not in wrapped})
+    fitted = fit_widths(list(wrapped.values()), width - others - EDGES - GUTTER * len(wrapped))
+    widths = dict(zip(wrapped, fitted, strict=True))
+    parts: list[RenderableType] = []
     for environment in dict.fromkeys(str(row["environment"]) for row in rows):
-        made = _plain("")
-        for name in told:
+        table = _borderless("")
+        for name in columns:
             side: JustifyMethod = "right" if name in ("regret", "growth") else "left"
-            made.add_column(name, justify=side, no_wrap=name not in wrapped, width=widths.get(name))
-        for row, line in zip(rows, zip(*told.values(), strict=True), strict=True):
+            table.add_column(name, justify=side, no_wrap=name not in wrapped, width=widths.get(name))
+        for row, texts in zip(rows, zip(*columns.values(), strict=True), strict=True):
             if row["environment"] == environment:
-                made.add_row(*line)
-        shown += [Text(environment, style="bold"), made]
-    return Group(
-        *shown, Text("tuned on another seed; growth: log2 of regret at the end over that at half time")
-    )
+                table.add_row(*texts)
+        parts += [Text(environment, style="bold"), table]
+    caption = "tuned on another seed; growth: log2 of regret at the end over that at half time"
+    return Group(*parts, Text(caption))
 
 
 @contextmanager
-def progress(console: Console, cells: Sequence[Cell], probes: int) -> Iterator[Tell]:
-    """A bar over all rounds of all cells, with the cell that is running and the time that is left."""
+def progress(console: Console, cells: Sequence[Cell], num_probes: int) -> Iterator[Report]:
+    """A bar over all rounds of all cells, with the current cell and the remaining time.
+
+    Args:
+        console: Where it is shown.
+        cells: The cells of the study.
+        num_probes: The number of probe rounds of all cells; 0 for no second bar.
+
+    Yields:
+        The function that `execute` reports progress to.
+    """
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -172,18 +174,18 @@ def progress(console: Console, cells: Sequence[Cell], probes: int) -> Iterator[T
         console=console,
         transient=True,
     )
-    done: dict[str, int] = {}
-    with signals.in_place_of(2 if probes else 1), bar:
-        task = bar.add_task("compiling", total=sum(cell.rounds for cell in cells))
-        looking = bar.add_task("diagnosing", total=probes, visible=probes > 0)
-        seen: dict[str, int] = {}
+    rounds_done: dict[str, int] = {}
+    probes_done: dict[str, int] = {}
+    with signals.replacing_lines(2 if num_probes else 1), bar:
+        simulating = bar.add_task("compiling", total=sum(cell.rounds for cell in cells))
+        diagnosing = bar.add_task("diagnosing", total=num_probes, visible=num_probes > 0)
 
-        def tell(cell: Cell, rounds: int, diagnosed: int) -> None:
-            done[cell.id], seen[cell.id] = rounds, diagnosed
-            bar.update(looking, completed=sum(seen.values()))
+        def report(cell: Cell, rounds: int, diagnosed: int) -> None:
+            rounds_done[cell.id], probes_done[cell.id] = rounds, diagnosed
+            bar.update(diagnosing, completed=sum(probes_done.values()))
             names = " ".join(
                 str(cell.flat[key]) for key in ("environment", "sampler", "agent") if key in cell.flat
             )
-            bar.update(task, completed=sum(done.values()), description=names)
+            bar.update(simulating, completed=sum(rounds_done.values()), description=names)
 
-        yield tell
+        yield report

@@ -1,6 +1,6 @@
-"""What a study's file says of its cells beside their settings: names, hyperparameters, and how to draw them.
+"""How a study's cells are compared: algorithms, their hyperparameters, and what figures show.
 
-It is stored with the results, so that figures and report can be made again from the output folder alone.
+It is stored with the results, so that figures and report can be rebuilt from the output folder alone.
 """
 
 from collections.abc import Mapping
@@ -9,43 +9,56 @@ from typing import Any, NamedTuple
 
 
 class AlgorithmRun(NamedTuple):
-    """The part of a cell in a comparison of algorithms."""
+    """A cell as one setting of an algorithm.
 
-    name: str  # of the algorithm
-    hyperparameters: tuple[str, ...]  # the settings that may be tuned
-    textbook: bool  # whether every hyperparameter is where the literature has it
+    Attributes:
+        name: The algorithm's name.
+        hyperparameters: The keys of the settings that may be tuned.
+        textbook: Whether every hyperparameter has the value of the literature.
+    """
+
+    name: str
+    hyperparameters: tuple[str, ...]
+    textbook: bool
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Names by cell, and what figures show."""
+    """What is compared in a study.
 
-    sweep: str | None = None  # the setting along which the study goes
-    bounds: bool = False  # whether the theorem's bound is drawn beside regret
-    choices: tuple[str, ...] = ()  # what was chosen where the paper is silent
-    entries: Mapping[str, AlgorithmRun] = field(default_factory=dict)  # by cell; empty where nothing is tuned
+    Attributes:
+        sweep: The key of the setting that the study sweeps, if any.
+        bounds: Whether the theorem's bound is drawn beside regret.
+        choices: Sentences on what was chosen where the paper is silent.
+        algorithm_runs: The cells of algorithms that are tuned, by cell; empty if nothing is tuned.
+    """
+
+    sweep: str | None = None
+    bounds: bool = False
+    choices: tuple[str, ...] = ()
+    algorithm_runs: Mapping[str, AlgorithmRun] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """In plain types."""
-        entries = {
-            key: {**entry._asdict(), "hyperparameters": [*entry.hyperparameters]}
-            for key, entry in self.entries.items()
+        """The comparison in plain types, as it is stored."""
+        runs = {
+            key: {**run._asdict(), "hyperparameters": [*run.hyperparameters]}
+            for key, run in self.algorithm_runs.items()
         }
         return {
             "sweep": self.sweep,
             "bounds": self.bounds,
             "choices": [*self.choices],
-            "entries": entries,
+            "algorithm_runs": runs,
         }
 
 
 def comparison_from_config(config: Mapping[str, Any]) -> Comparison:
-    """The comparison in a stored config. Raises ValueError, TypeError or AttributeError where it is not one."""
-    entries = {
+    """The comparison in a stored config, which may raise KeyError, ValueError, TypeError or AttributeError."""
+    runs = {
         str(key): AlgorithmRun(
-            str(entry["name"]), tuple(map(str, entry["hyperparameters"])), bool(entry["textbook"])
+            str(run["name"]), tuple(map(str, run["hyperparameters"])), bool(run["textbook"])
         )
-        for key, entry in (config.get("entries") or {}).items()
+        for key, run in (config.get("algorithm_runs") or {}).items()
     }
     choices = tuple(map(str, config.get("choices") or ()))
-    return Comparison(config.get("sweep"), bool(config.get("bounds")), choices, entries)
+    return Comparison(config.get("sweep"), bool(config.get("bounds")), choices, runs)

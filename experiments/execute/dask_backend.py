@@ -1,14 +1,14 @@
-"""A study on a Dask cluster: slices of cells' runs go to the workers, whole cells come back into the folder.
+"""Computes a study on a Dask cluster: tasks are slices of cells' runs, and whole cells are stored in the folder.
 
-A run depends on its seed and number alone, so slices that are put together are the cell to the bit. Each is stored when
-it comes back, and not computed again if this process is interrupted. Workers know parts by name: what a study uses must
-be installed where they run.
+A run depends on its seed and number only, so the slices of a cell together are the cell to the last bit. Each slice is
+stored when it is finished, and not computed again if this process is interrupted. Workers find members by name: other
+packages that a study uses must be installed there.
 """
 
 import dataclasses
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,34 +17,38 @@ import numpy as np
 import xarray as xr
 
 from experiments.config.cell import Cell
-from experiments.config.compose import Launcher
-from experiments.execute.cell_status import Status, raised
+from experiments.config.study import DaskBackend
+from experiments.execute.cell_status import CellStatus, status_of_exception
 from experiments.execute.diagnose import Groups, diagnose
-from experiments.execute.runner import SLICES, Job
-from experiments.storage.folder import rounds_tree, snapshots, states_tree, values
+from experiments.execute.job import SLICES, Job
+from experiments.storage.codecs import (
+    rounds_to_tree,
+    snapshots_to_tree,
+    tree_to_simulation,
+    tree_to_snapshots,
+)
 from fgtsva_ppl import Simulation, configure, simulate
-from fgtsva_ppl.simulation import Record, Snapshot, state_structure
+from fgtsva_ppl.simulation import Snapshot, state_structure
 from fgtsva_ppl.timing import Seconds
 from samplers.errors import InputError
 
-RETRIES = (
-    2  # of a piece that raises; one whose worker dies is begun again by the cluster, three times at most
-)
-PATIENCE = 10.0  # seconds for a scheduler to answer
+# Retries of a task that raises. A task whose worker dies is restarted by the cluster, three times at most.
+RETRIES = 2
+TIMEOUT = 10.0  # seconds for a scheduler to answer
 
 
 @contextmanager
-def cluster(launcher: Launcher) -> Iterator[Any]:
-    """A client of the cluster that is asked for; of one on this machine if no address is given."""
+def connect(backend: DaskBackend) -> Iterator[Any]:
+    """A client of the cluster; without an address, of worker processes on this machine."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise InputError("launcher=dask needs more packages: pip install 'fgtsva[distributed]'") from None
-    if launcher.address is None:
-        # No memory limit: a worker that is stopped for its memory is begun again until the cell counts as failed.
-        with _without_a_word_of_semaphores():
+        raise InputError("backend=dask needs more packages: pip install 'fgtsva[distributed]'") from None
+    if backend.address is None:
+        # No memory limit: a worker that is stopped for its memory is restarted until the cell counts as failed.
+        with _no_semaphore_warnings():
             local = LocalCluster(
-                n_workers=launcher.workers,
+                n_workers=backend.workers,
                 threads_per_worker=1,
                 memory_limit=0,
                 dashboard_address=None,
@@ -54,17 +58,17 @@ def cluster(launcher: Launcher) -> Iterator[Any]:
             yield client
         return
     try:
-        client = Client(launcher.address, timeout=PATIENCE)
+        client = Client(backend.address, timeout=TIMEOUT)
     except (OSError, ValueError) as error:  # a timeout is an OSError
         first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"launcher.address={launcher.address} does not answer: {first}") from None
+        raise InputError(f"backend.address={backend.address} does not answer: {first}") from None
     with client:
         yield client
 
 
 @contextmanager
-def _without_a_word_of_semaphores() -> Iterator[None]:
-    """Whoever is interrupted leaves them to Python's tracker, which removes them; begun in here, it does not tell."""
+def _no_semaphore_warnings() -> Iterator[None]:
+    """Silences Python's resource tracker, if it is started here: it removes semaphores of an interrupted process."""
     before = os.environ.get("PYTHONWARNINGS")
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (before, "ignore:resource_tracker:UserWarning")))
     try:
@@ -75,92 +79,119 @@ def _without_a_word_of_semaphores() -> Iterator[None]:
             os.environ["PYTHONWARNINGS"] = before
 
 
-def distribute(job: Job, cells: Sequence[Cell], client: Any, launcher: Launcher) -> dict[str, Status]:
-    """Has what is missing computed and stored; gives the cells that failed, however often they were tried."""
-    from distributed import as_completed
+def distribute(job: Job, cells: Sequence[Cell], client: Any, backend: DaskBackend) -> dict[str, CellStatus]:
+    """Computes what is missing of some cells on a cluster, and stores it.
 
-    failed: dict[str, Status] = {}
-    slices: dict[str, dict[int, Simulation | None]] = {}  # of a cell, the first run of each -> what came back
-    under_way = as_completed(with_results=False, raise_errors=False)
-    about: dict[str, tuple[Cell, int | None]] = {}  # by the future's key; no first run: a diagnosis
+    Args:
+        job: The study that the cells belong to.
+        cells: The cells, each of which this process has locked.
+        client: A client of the cluster, from `connect`.
+        backend: How cells are divided into tasks.
 
-    def send(cell: Cell, first: int | None, work: Any, *arguments: Any) -> None:
-        plain = dataclasses.replace(cell)  # without what it has worked out for itself
-        future = client.submit(work, plain, *arguments, devices=launcher.devices, retries=RETRIES, pure=False)
-        about[future.key] = (cell, first)
-        under_way.add(future)
+    Returns:
+        The cells that failed after all retries, by cell.
+    """
+    return _Distribution(job, client, backend).run(cells)
 
-    def look(cell: Cell) -> None:
-        probes = job.study.diagnostics.probes(cell)
-        if probes and job.stored_diagnostics(cell) is None:
-            send(cell, None, looked_into, job.states(cell, probes), job.diagnosed_runs(cell))
 
-    def settle(cell: Cell) -> None:
-        found = [part for part in slices[cell.id].values() if part is not None]
-        if len(found) == len(slices[cell.id]):
-            job.keep_rounds(cell, joined(found))
-            del slices[cell.id]
-            job.progress(cell, cell.rounds, 0)
-            look(cell)
+class _Distribution:
+    """The tasks of a study that are under way."""
 
-    for cell in cells:
-        if job.stored_rounds(cell) is not None:
-            look(cell)
-            continue
-        probes, slices[cell.id] = job.study.diagnostics.probes(cell), {}
-        for begin in range(0, cell.runs, launcher.slice):
-            runs = min(launcher.slice, cell.runs - begin)
-            slices[cell.id][begin] = stored = stored_slice(job, cell, begin, runs, probes)
+    def __init__(self, job: Job, client: Any, backend: DaskBackend) -> None:
+        from distributed import as_completed
+
+        self._job, self._client, self._backend = job, client, backend
+        self._futures = as_completed(with_results=False, raise_errors=False)
+        self._tasks: dict[str, tuple[Cell, int | None]] = {}  # by future; first run, or None for diagnostics
+        self._slices: dict[str, dict[int, Simulation | None]] = {}  # by cell and first run
+
+    def run(self, cells: Sequence[Cell]) -> dict[str, CellStatus]:
+        failed: dict[str, CellStatus] = {}
+        for cell in cells:
+            self._start(cell)
+        for future in self._futures:
+            cell, first = self._tasks[future.key]
+            if cell.id in failed:
+                continue
+            if future.status != "finished":
+                error = future.exception()
+                failed[cell.id] = (
+                    status_of_exception(error) if error is not None else CellStatus("failed", future.status)
+                )
+                continue
+            if first is None:
+                self._job.store_diagnostics(cell, future.result())
+                continue
+            self._slices[cell.id][first] = part = future.result()
+            future.release()
+            store_slice(self._job, cell, first, part)
+            self._join_if_complete(cell)
+        return failed
+
+    def _start(self, cell: Cell) -> None:
+        if self._job.stored_rounds(cell) is not None:
+            self._submit_diagnostics(cell)
+            return
+        probes, width = self._job.study.diagnostics.probes(cell), self._backend.runs_per_task
+        self._slices[cell.id] = {}
+        for first in range(0, cell.runs, width):
+            runs = min(width, cell.runs - first)
+            self._slices[cell.id][first] = stored = stored_slice(self._job, cell, first, runs, probes)
             if stored is None:
-                send(cell, begin, played, begin, runs, probes)
-        settle(cell)
-    for future in under_way:
-        cell, first = about[future.key]
-        if cell.id in failed:
-            continue
-        if future.status != "finished":
-            error = future.exception()
-            failed[cell.id] = raised(error) if error is not None else Status("failed", future.status)
-            continue
-        if first is None:
-            job.keep_diagnostics(cell, future.result())
-            continue
-        slices[cell.id][first] = part = future.result()
-        future.release()
-        keep_slice(job, cell, first, part)
-        settle(cell)
-    return failed
+                self._submit(cell, first, simulate_slice, first, runs, probes)
+        self._join_if_complete(cell)
+
+    def _submit(self, cell: Cell, first: int | None, function: Callable[..., Any], *arguments: Any) -> None:
+        fresh = dataclasses.replace(cell)  # without cached properties
+        future = self._client.submit(
+            function, fresh, *arguments, devices=self._backend.devices, retries=RETRIES, pure=False
+        )
+        self._tasks[future.key] = (cell, first)
+        self._futures.add(future)
+
+    def _submit_diagnostics(self, cell: Cell) -> None:
+        probes = self._job.study.diagnostics.probes(cell)
+        if probes and self._job.stored_diagnostics(cell) is None:
+            states, runs = self._job.states(cell, probes), self._job.num_diagnosed_runs(cell)
+            self._submit(cell, None, diagnose_cell, states, runs)
+
+    def _join_if_complete(self, cell: Cell) -> None:
+        parts = [part for part in self._slices[cell.id].values() if part is not None]
+        if len(parts) == len(self._slices[cell.id]):
+            self._job.store_rounds(cell, concatenate_runs(parts))
+            del self._slices[cell.id]
+            self._job.progress(cell, cell.rounds, 0)
+            self._submit_diagnostics(cell)
 
 
-def keep_slice(job: Job, cell: Cell, first: int, part: Simulation) -> None:
-    """Stores some runs of a cell, with the states that are to be looked into."""
-    tree = rounds_tree(cell, part)
-    for name, group in states_tree(part.snapshots).children.items():
+def store_slice(job: Job, cell: Cell, first: int, part: Simulation) -> None:
+    """Stores some runs of a cell, with their states at the probe rounds."""
+    tree = rounds_to_tree(cell, part)
+    for name, group in snapshots_to_tree(part.snapshots).children.items():
         tree[f"snapshots/{name}"] = group
-    job.folder.write(cell, tree, _kind(first, len(part.regret)))
+    job.folder.write(cell, tree, _slice_kind(first, len(part.regret)))
 
 
 def stored_slice(job: Job, cell: Cell, first: int, runs: int, probes: Sequence[int]) -> Simulation | None:
-    """What an earlier run stored of these runs, if it kept the states before the same rounds."""
-    tree = job.stored(cell, _kind(first, runs))
+    """Some stored runs of a cell; None if they are missing or were stored with other probe rounds."""
+    tree = job.stored(cell, _slice_kind(first, runs))
     if tree is None:
         return None
     states = tree.children.get("snapshots", xr.DataTree())
-    kept = snapshots(states, state_structure(cell.environment, cell.agent))
-    if [snapshot.round for snapshot in kept] != sorted(probes):
+    snapshots = tree_to_snapshots(states, state_structure(cell.environment, cell.agent))
+    if [snapshot.round for snapshot in snapshots] != sorted(probes):
         return None
-    record = Record.from_arrays({name: values(tree, name) for name in Record.fields()})
-    outside_support = values(tree, "outside_support").astype(bool)
-    seconds = Seconds(*(float(tree.attrs[name]) for name in ("seconds", "compile_seconds")))
-    return Simulation(record, outside_support, seconds, tuple(kept))
+    return tree_to_simulation(tree, snapshots)
 
 
-def _kind(first: int, runs: int) -> str:
+def _slice_kind(first: int, runs: int) -> str:
     return SLICES.replace("*", f"{first}-{runs}")
 
 
-def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: int | None) -> Simulation:
-    """Some runs of a cell; on a worker."""
+def simulate_slice(
+    cell: Cell, first: int, runs: int, probes: Sequence[int], devices: int | None
+) -> Simulation:
+    """Simulates some runs of a cell, on a worker."""
     configure(precision=cell.precision, devices=devices)
     return simulate(
         cell.environment,
@@ -175,21 +206,22 @@ def played(cell: Cell, first: int, runs: int, probes: Sequence[int], devices: in
     )
 
 
-def looked_into(cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices: int | None) -> Groups:
-    """The diagnostics of a cell; on a worker."""
+def diagnose_cell(cell: Cell, snapshots: Sequence[Snapshot], runs: int, devices: int | None) -> Groups:
+    """Computes the diagnostics of a cell, on a worker."""
     configure(precision=cell.precision, devices=devices)
     return diagnose(cell, snapshots, runs, lambda: None, jax.devices()[:devices])
 
 
-def joined(slices: Sequence[Simulation]) -> Simulation:
-    """Runs that were played apart, one after the other."""
+def concatenate_runs(slices: Sequence[Simulation]) -> Simulation:
+    """The simulation of all runs, from simulations of consecutive slices of them."""
     record = jax.tree.map(lambda *runs: np.concatenate(runs), *(part.record for part in slices))
     outside_support = np.concatenate([part.outside_support for part in slices])
     snapshots = tuple(
         Snapshot(
-            kept[0].round, jax.tree.map(lambda *runs: np.concatenate(runs), *(one.states for one in kept))
+            same_round[0].round,
+            jax.tree.map(lambda *runs: np.concatenate(runs), *(one.states for one in same_round)),
         )
-        for kept in zip(*(part.snapshots for part in slices), strict=True)
+        for same_round in zip(*(part.snapshots for part in slices), strict=True)
     )
     seconds = Seconds(*map(sum, zip(*(part.seconds for part in slices), strict=True)))
     return Simulation(record, outside_support, seconds, snapshots)

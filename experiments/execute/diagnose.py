@@ -1,4 +1,4 @@
-"""Measures the samplers of a study's cells, from what their runs stored: arrays for the tree that ArviZ can read."""
+"""Computes diagnostics of a cell's sampler from stored states, as groups that ArviZ can read."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -21,22 +21,32 @@ def diagnose(
     progress: Callable[[], None],
     devices: Sequence[jax.Device] | None = None,
 ) -> Groups:
-    """Diagnostics of the first `runs` runs at every snapshot, and the first run's chains as ArviZ's groups.
+    """Computes the diagnostics of the first runs at every snapshot.
 
-    Why there is no reference for some rounds stands in the attribute `refused`, which is empty where there are all.
+    Args:
+        cell: The cell, whose agent is a Thompson agent.
+        snapshots: The agents' states before each probe round.
+        runs: How many runs are probed.
+        progress: Called after every probe round.
+        devices: The devices to compute on; None for all.
+
+    Returns:
+        The group `diagnostics`, with variables (probed_run, probe), whose attribute `refused` says why some rounds have
+        no reference and is empty if all have one; and for each probe round `round_N/posterior` and
+        `round_N/sample_stats`, the chains of run 0 with variables (chain, draw, ...).
     """
     agent = cell.agent
     assert isinstance(agent, Thompson)
     groups: Groups = {}
-    found: list[Quality] = []
+    qualities: list[Quality] = []
     for snapshot, samples in _probed(cell, agent, snapshots, runs, devices):
-        found.append(quality(samples))
+        qualities.append(quality(samples))
         groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
         progress()
-    refused = [why for one in found for why in one.rejections if why]
-    said = f"no reference for {len(refused)} of {runs * len(found)} probed rounds: {min(refused, default='')}"
-    groups["diagnostics"] = _metrics(found, [snapshot.round for snapshot in snapshots])
-    groups["diagnostics"].attrs["refused"] = said if refused else ""
+    refused = [why for one in qualities for why in one.refused if why]
+    message = f"no reference for {len(refused)} of {runs * len(qualities)} probed rounds: {min(refused, default='')}"
+    groups["diagnostics"] = _metrics(qualities, [snapshot.round for snapshot in snapshots])
+    groups["diagnostics"].attrs["refused"] = message if refused else ""
     return groups
 
 
@@ -47,36 +57,36 @@ def _probed(
     runs: int,
     devices: Sequence[jax.Device] | None,
 ) -> Iterator[tuple[Snapshot, Samples]]:
-    """Every snapshot with what was drawn for it; the next is being drawn while one is looked at."""
+    """Every snapshot with the samples drawn for it; the next ones are drawn while these are used."""
 
-    def begun(snapshot: Snapshot) -> Callable[[], Samples]:
-        return probe_async(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
+    def start(snapshot: Snapshot) -> Callable[[], Samples]:
+        return probing(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
 
-    under_way = [begun(snapshot) for snapshot in snapshots[:1]]
+    pending = [start(snapshot) for snapshot in snapshots[:1]]
     for index, snapshot in enumerate(snapshots):
-        under_way += [begun(following) for following in snapshots[index + 1 : index + 2]]
-        yield snapshot, under_way.pop(0)()
+        pending += [start(following) for following in snapshots[index + 1 : index + 2]]
+        yield snapshot, pending.pop(0)()
 
 
-def _metrics(found: Sequence[Quality], rounds: Sequence[int]) -> xr.Dataset:
+def _metrics(qualities: Sequence[Quality], rounds: Sequence[int]) -> xr.Dataset:
     variables: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]] = {
         name: (
             ("probed_run", "probe"),
-            np.stack([one.metrics[name] for one in found], axis=1),
+            np.stack([one.metrics[name] for one in qualities], axis=1),
             {"what": what},
         )
         for name, what in METRICS.items()
     }
     for name, values in (
-        ("action_probability", [one.action_probabilities for one in found]),
-        ("action_probability_exact", [one.reference_probabilities for one in found]),
+        ("action_probability", [one.actions for one in qualities]),
+        ("action_probability_exact", [one.exact for one in qualities]),
     ):
         variables[name] = (("probed_run", "probe", "arm"), np.stack(values, axis=1), {})
     return xr.Dataset(variables, {"probe": list(rounds)})
 
 
 def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Groups:
-    """The chains of one run under the parameters' own names, as `arviz.plot_trace` and its kin take them."""
+    """The chains of one run under the parameters' names, as `arviz.plot_trace` and similar functions take them."""
     shape = cell.environment.shape
     model = agent.model(shape.arms, shape.dim)
     sites = jax.vmap(jax.vmap(model.constrain))(samples.chains.position)
@@ -96,13 +106,13 @@ def _chains(cell: Cell, agent: Thompson, round_: int, samples: Samples) -> Group
         "chain": np.arange(samples.chains.acceptance_rate.shape[0]),
         "draw": np.arange(samples.chains.acceptance_rate.shape[1]),
     }
-    numbered = {  # without which ArviZ does not plot
+    indices = {  # ArviZ plots no dimension without coordinates
         dim: np.arange(size)
         for dims, values in posterior.values()
         for dim, size in zip(dims[2:], values.shape[2:], strict=True)
     }
     path = f"round_{round_}"
     return {
-        f"{path}/posterior": xr.Dataset(posterior, coords | numbered),
+        f"{path}/posterior": xr.Dataset(posterior, coords | indices),
         f"{path}/sample_stats": xr.Dataset(stats, coords),
     }

@@ -1,7 +1,7 @@
-"""More processes for one study: each takes cells that nobody is at, so that they compile and compute side by side.
+"""Worker processes on this machine: each computes cells of the study that no other process is computing.
 
-A cell's bits do not depend on who computed it. Companions share the folder as any two processes may, and leave
-everything that follows from the cells to the one that was called.
+The results of a cell do not depend on the process that computes it. Workers share the folder by its locks, as any
+processes do; the main process reads their cells and writes everything that is derived from them.
 """
 
 import os
@@ -14,81 +14,96 @@ from contextlib import contextmanager
 
 import jax
 
-from experiments.cli.estimate import Estimate
-from experiments.config.compose import Study
+from experiments.config.study import Study
+from experiments.execute.estimate import Estimate
+from experiments.storage import locks
 from experiments.storage.folder import Folder
-from experiments.storage.locks import SHARED
 from samplers.errors import InputError
 
-MOST = 4  # each has its own copy of every library: some 1.5 GB of memory at the end of a long study
-LONG = 60.0  # seconds of a study below which a companion would not come to anything
-WATCH = 1.0  # seconds between a companion's looks at whether it is still wanted
+MAX_PROCESSES = 4  # each needs up to 1.5 GB of memory by the end of a long study
+MIN_SECONDS = 60.0  # a shorter study would end before a worker has started
+WATCH_INTERVAL = 1.0  # seconds between a worker's checks that the main process is still running
 COMMAND = "from experiments.cli import main; main()"
 
 
-def processes_for(study: Study, ahead: Estimate, cores: int) -> int:
-    """How many processes a study gets, this one included."""
-    left = max(1, ahead.cells - ahead.stored)
+def num_processes(study: Study, estimate: Estimate, cores: int) -> int:
+    """The number of processes for a study, the main one included."""
+    remaining = max(1, estimate.cells - estimate.stored)
     if study.processes is not None:
-        return min(study.processes, left)
-    if study.launcher is not None or study.devices is not None or ahead.seconds < LONG:
+        return min(study.processes, remaining)
+    if study.backend is not None or study.devices is not None or estimate.seconds < MIN_SECONDS:
         return 1
-    if (
-        jax.default_backend() != "cpu" or not SHARED
-    ):  # a second one would want the same memory, or do the same cells
+    # Elsewhere a second process would need the same memory, or compute the same cells.
+    if jax.default_backend() != "cpu" or not locks.AVAILABLE:
         return 1
-    return min(cores, MOST, left, _allowed())
+    return min(cores, MAX_PROCESSES, remaining, _limit())
 
 
-def _allowed() -> int:
-    said = os.environ.get("FGTSVA_PROCESSES") or str(MOST)
-    if not said.isdecimal() or int(said) < 1:
-        raise InputError(f"FGTSVA_PROCESSES={said} must be a whole number, at least 1")
-    return int(said)
+def _limit() -> int:
+    """The limit that the environment variable FGTSVA_PROCESSES sets."""
+    text = os.environ.get("FGTSVA_PROCESSES") or str(MAX_PROCESSES)
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"FGTSVA_PROCESSES={text} must be a whole number, at least 1")
+    return int(text)
 
 
-def command() -> list[str]:
-    """How this process was called, up to its words: a user's own file knows samplers that we do not."""
-    words = sys.argv[1:]
-    called = sys.orig_argv[: len(sys.orig_argv) - len(words)]
+def worker_command() -> list[str]:
+    """The command that started this process, without its arguments: a user's script registers its own samplers."""
+    arguments = sys.argv[1:]
+    called = sys.orig_argv[: len(sys.orig_argv) - len(arguments)]
     return (
         [sys.executable, *called[1:]]
-        if [*called, *words] == sys.orig_argv
+        if [*called, *arguments] == sys.orig_argv
         else [sys.executable, "-c", COMMAND]
     )
 
 
 @contextmanager
-def at_work(
-    number: int, words: Sequence[str], folder: Folder, devices: int, warn: Callable[[str], None]
+def workers(
+    number: int, overrides: Sequence[str], folder: Folder, devices: int, warn: Callable[[str], None]
 ) -> Iterator[None]:
-    """So many companions at a study's cells, until the block ends. One that failed is told, and costs time only."""
-    said = ["run", *words, f"output={folder.path}", f"devices={devices}", "--assist", str(os.getpid())]
-    nothing = subprocess.DEVNULL
-    begun = [
+    """Runs worker processes for the duration of the block.
+
+    A worker that fails costs time only: the main process computes its cells, and `warn` is called with the reason.
+
+    Args:
+        number: How many workers.
+        overrides: The command line of the study.
+        folder: The study's folder.
+        devices: JAX devices of each worker.
+        warn: Called with a message for each worker that failed.
+    """
+    arguments = [
+        "run", *overrides, f"output={folder.path}", f"devices={devices}", "--worker-of", str(os.getpid())
+    ]  # fmt: skip
+    processes = [
         subprocess.Popen(
-            [*command(), *said], stdin=nothing, stdout=nothing, stderr=subprocess.PIPE, text=True
+            [*worker_command(), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for _ in range(number)
     ]
     try:
         yield
     finally:
-        for companion in begun:
-            code = companion.poll()
-            companion.terminate()
-            _, errors = companion.communicate()
+        for process in processes:
+            code = process.poll()
+            process.terminate()
+            _, errors = process.communicate()
             if code:
                 last = (errors.strip().splitlines() or [f"exit code {code}"])[-1]
-                warn(f"A companion ended early, and this process did its work: {last}")
+                warn(f"A worker process failed, and the main process computed its cells: {last}")
 
 
-def leave_with(parent: int) -> None:
-    """Ends this process when the one that it assists is gone, however that came about."""
+def exit_with(parent: int) -> None:
+    """Ends this process when the main process is gone, for whatever reason."""
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(WATCH)
+            time.sleep(WATCH_INTERVAL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

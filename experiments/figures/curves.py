@@ -9,8 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.analysis.bounds import bound
-from experiments.analysis.hyperparameters import LEVELS, Data, TunedAlgorithm
-from experiments.config.cell import Cell, by_panel, labels_of
+from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm
+from experiments.analysis.results import StudyResults
+from experiments.analysis.text import last_key
+from experiments.config.cell import Cell
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import (
     MARKERS,
     distinct,
@@ -22,9 +25,10 @@ from experiments.figures.style import (
     plain_numbers,
     variants,
 )
-from experiments.storage.folder import values
+from experiments.storage.codecs import values
 
-POINTS = 400  # of a curve: enough for any screen
+POINTS = 400  # of a curve, enough for any screen
+BAND = 2  # standard errors on either side of a mean
 
 
 class Shown(NamedTuple):
@@ -35,75 +39,81 @@ class Shown(NamedTuple):
     appearance: dict[str, Any]
 
 
-def regret_curves(cells: Sequence[Cell], data: Data, bounds: bool = False) -> Figure:
-    """Cumulative regret against rounds, an environment a panel; bands are two standard errors either way."""
+def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
+    """Cumulative regret against rounds, an environment a panel; bands are two standard errors on either side.
+
+    Args:
+        results: the results of a study.
+        rounds: draws the cells of this horizon; all cells by default.
+    """
+    cells = [cell for cell in results.done if rounds in (None, cell.rounds)]
     panels = by_panel(cells)
     labels, owners = labels_of(cells), _owners(cells)
     several = any(len(members) > len({owners[cell.id] for cell in members}) for members in panels.values())
     looks = variants({labels[cell.id]: owners[cell.id] for cell in cells}, several)
     figure, axes = panels_of(len(panels), 5.2, 4.0)
     for ax, (title, members) in zip(axes, panels.items(), strict=False):
-        shown = [Shown(cell, labels[cell.id], looks[labels[cell.id]]) for cell in members]
-        _panel(ax, shown, data, bounds)
+        _panel(ax, results, [Shown(cell, labels[cell.id], looks[labels[cell.id]]) for cell in members])
         ax.set(title=title)
     legend_spare(figure, axes, len(panels))
     return figure
 
 
 def _owners(cells: Sequence[Cell]) -> dict[str, str]:
-    """Whose a cell's line is: its sampler's or agent's; its posterior's where those are the same and that differs."""
+    """What a line's colour stands for: the sampler or agent, or the posterior where only that differs."""
     owners = {cell.id: str(cell.flat.get("sampler", cell.flat["agent"])) for cell in cells}
     posteriors = {cell.id: str(cell.flat.get("posterior")) for cell in cells}
     return posteriors if len(set(owners.values())) == 1 < len(set(posteriors.values())) else owners
 
 
-def standing_curves(found: Sequence[TunedAlgorithm], data: Data, bounds: bool = False) -> Figure:
+def standing_curves(results: StudyResults) -> Figure:
     """The same for algorithms: a row of panels with textbook settings, and one with tuned ones."""
-    levels = [level for level in LEVELS if any(place.at(level) for place in found)]
-    panels = list(dict.fromkeys(place.panel for place in found))
-    looks = distinct(list(dict.fromkeys(place.name for place in found)))
+    algorithms = results.tuned_algorithms
+    levels = [level for level in LEVELS if any(algorithm.at(level) for algorithm in algorithms)]
+    panels = list(dict.fromkeys(algorithm.panel for algorithm in algorithms))
+    looks = distinct(list(dict.fromkeys(algorithm.name for algorithm in algorithms)))
     figure = Figure(figsize=(max(4.8 * len(panels), 7.0), 3.8 * len(levels)))
     axes = figure.subplots(len(levels), len(panels), squeeze=False, sharex=True, sharey="col")
     for row, level in zip(axes, levels, strict=True):
         for ax, panel in zip(row, panels, strict=True):
             shown = [
-                Shown(chosen.cell, place.name, looks[place.name])
-                for place in found
-                if place.panel == panel and (chosen := place.at(level)) is not None
+                Shown(chosen.cell, algorithm.name, looks[algorithm.name])
+                for algorithm in algorithms
+                if algorithm.panel == panel and (chosen := algorithm.at(level)) is not None
             ]
-            _panel(ax, shown, data, bounds)
+            _panel(ax, results, shown)
             ax.set(title=f"{panel}, {level} settings")
     _label_last_row(axes)
     legend_below(figure, axes)
     return figure
 
 
-def sweep_curves(found: Sequence[TunedAlgorithm], data: Data, key: str, bounds: bool = False) -> Figure:
-    """The same along a setting: a row per algorithm and level, a line per value from dark to light."""
+def sweep_curves(results: StudyResults) -> Figure:
+    """The same along the study's varied setting: a row per algorithm and level, a line per value from dark to light."""
+    algorithms, key = results.tuned_algorithms, str(results.comparison.sweep)
     rows = [
         (name, level)
-        for name in dict.fromkeys(place.name for place in found)
+        for name in dict.fromkeys(algorithm.name for algorithm in algorithms)
         for level in LEVELS
-        if any(place.name == name and place.at(level) for place in found)
-        and (level == LEVELS[0] or any(place.name == name and place.hyperparameters for place in found))
+        if any(algorithm.name == name and algorithm.at(level) for algorithm in algorithms)
+        and (level == LEVELS[0] or any(a.name == name and a.hyperparameters for a in algorithms))
     ]
-    panels = list(dict.fromkeys(place.panel for place in found))
-    values_met = sorted({float(cell.flat[key]) for place in found if (cell := _any_cell(place)) is not None})
-    looks = graded(values_met)
+    panels = list(dict.fromkeys(algorithm.panel for algorithm in algorithms))
+    looks = graded(sorted({float(cell.flat[key]) for cell in map(_any_cell, algorithms) if cell is not None}))
     figure = Figure(figsize=(4.6 * len(panels) + 1.6, 3.3 * len(rows)))
     axes = figure.subplots(len(rows), len(panels), squeeze=False, sharex=True, sharey="col")
     for row, (name, level) in zip(axes, rows, strict=True):
         for ax, panel in zip(row, panels, strict=True):
             chosen = {
                 float(setting.cell.flat[key]): setting.cell
-                for place in found
-                if (place.name, place.panel) == (name, panel) and (setting := place.at(level)) is not None
+                for algorithm in algorithms
+                if (algorithm.name, algorithm.panel) == (name, panel)
+                and (setting := algorithm.at(level)) is not None
             }
-            shown = [Shown(chosen[at], f"{at:g}", looks[at]) for at in sorted(chosen)]
-            _panel(ax, shown, data, bounds)
+            _panel(ax, results, [Shown(chosen[at], f"{at:g}", looks[at]) for at in sorted(chosen)])
             ax.set_title(f"{panel}: {name},\n{level} settings", fontsize=10)
     _label_last_row(axes)
-    legend_beside(figure, axes, title=key.rpartition(".")[2])
+    legend_beside(figure, axes, title=last_key(key))
     return figure
 
 
@@ -113,20 +123,20 @@ def _label_last_row(axes: np.ndarray) -> None:
         ax.set_xlabel("")
 
 
-def _any_cell(place: TunedAlgorithm) -> Cell | None:
-    return next((setting.cell for level in LEVELS if (setting := place.at(level)) is not None), None)
+def _any_cell(algorithm: TunedAlgorithm) -> Cell | None:
+    return next((setting.cell for level in LEVELS if (setting := algorithm.at(level)) is not None), None)
 
 
-def _panel(ax: Axes, shown: Sequence[Shown], data: Data, bounds: bool) -> None:
+def _panel(ax: Axes, results: StudyResults, shown: Sequence[Shown]) -> None:
     for cell, label, appearance in shown:
-        _curve(ax, data[cell.id], label, appearance)
-    if bounds:
+        _curve(ax, results.data[cell.id], label, appearance)
+    if results.comparison.bounds:
         _bounds(ax, shown)
     ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
-    starts = [
-        np.cumsum(values(data[cell.id], "regret").mean(axis=0))[cell.rounds // cell.record_every // 100]
-        for cell, *_ in shown
-    ]
+    starts = []
+    for cell, *_ in shown:
+        mean = np.cumsum(values(results.data[cell.id], "regret").mean(axis=0))
+        starts.append(mean[mean.size // 100])
     ax.set_ylim(bottom=max(min(starts) / 2, 1e-3))
     plain_numbers(ax)
 
@@ -138,11 +148,11 @@ def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any
     mean = total.mean(axis=0)
     ax.plot(rounds, mean, label=label, **_sparse(appearance), **appearance)
     if total.shape[0] > 1:
-        error = 2 * total.std(axis=0, ddof=1) / np.sqrt(total.shape[0])
-        floor = mean / 10  # a band that reaches zero has no place on a log axis
+        error = BAND * total.std(axis=0, ddof=1) / np.sqrt(total.shape[0])
+        floor = mean / 10  # a band that reaches zero cannot be drawn on a log axis
         ax.fill_between(
             rounds, np.maximum(mean - error, floor), mean + error, color=appearance["color"], lw=0,
-            alpha=0.06 if "marker" in appearance else 0.15,  # bands of one colour lie over each other
+            alpha=0.06 if "marker" in appearance else 0.15,  # bands of one colour overlap
         )  # fmt: skip
 
 
@@ -154,22 +164,22 @@ def _sparse(appearance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bounds(ax: Axes, shown: Sequence[Shown]) -> None:
-    """The bounds of every cell that has some, in the cell's colour; of equal ones the first.
+    """The bounds of every cell that has some, in the cell's colour; equal ones are drawn once.
 
-    That of the proof is dotted; the theorem's own, where c is the theorem's, is dash-dotted.
+    The bound of the proof is dotted; the theorem's own, where c is the theorem's, is dash-dotted.
     """
     drawn: set[tuple[float, bool, str]] = set()
     for cell, _, appearance in shown:
         rounds = np.unique(np.linspace(1, cell.rounds, POINTS).astype(int))
-        found = bound(cell, rounds)
-        if found is None:
+        limit = bound(cell, rounds)
+        if limit is None:
             continue
-        for line, regret in ((":", found.regret), ("-.", found.stated)):
-            if regret is not None and (key := (float(regret[-1]), found.met, line)) not in drawn:
+        for line, regret in ((":", limit.regret), ("-.", limit.stated)):
+            if regret is not None and (key := (float(regret[-1]), limit.conditions_hold, line)) not in drawn:
                 drawn.add(key)
                 looks = appearance | {"linestyle": line, "linewidth": 1.4}
                 ax.plot(rounds, regret, **_sparse(appearance), **looks)
-    for met, line in sorted({(met, line) for _, met, line in drawn}, reverse=True):
+    for conditions_hold, line in sorted({(holds, line) for _, holds, line in drawn}, reverse=True):
         name = "bound of the proof, at this c" if line == ":" else "bound of the theorem, at its own c"
-        name += "" if met else ",\nwhose conditions are not met"
+        name += "" if conditions_hold else ",\nwhose conditions are not met"
         ax.plot([], [], color="grey", ls=line, lw=1.4, label=name)

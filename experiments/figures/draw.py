@@ -1,6 +1,6 @@
-"""The figures of a study, from its cells alone."""
+"""Which figures a study gets, and their files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -8,44 +8,39 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.diagnostics_vs_regret import pairs
-from experiments.analysis.hyperparameters import Data, tuned_algorithms
-from experiments.analysis.scaling import lines
-from experiments.config.cell import Cell, by_panel
-from experiments.config.comparison import Comparison
+from experiments import studies
+from experiments.analysis.results import StudyResults
+from experiments.config.labels import by_panel
 from experiments.figures import comparison_plots, curves, gap_plots, sweeps
 from experiments.figures.style import style
-from experiments.storage.folder import write_atomically
+from experiments.storage.files import write_atomically
 
-MANY, MOST = (
-    12,
-    80,
-)  # lines in a panel: with more than many, gaps are shown a row each as well, up to so many rows
+CROWDED, MAX_ROWS = 12, 80  # with more lines than this in a panel, gaps are drawn as well, up to so many rows
 
-type Draft = Callable[[], Figure | None]  # None where there is nothing to show after all
+type Draft = Callable[[], Figure | None]  # None where there is nothing to show
 
 
 class Drawn(NamedTuple):
     """The files that were written, and a line for each figure that could not be drawn."""
 
     paths: list[Path]
-    undrawn: list[str]
+    failures: list[str]
 
 
-def draw(folder: Path, cells: Sequence[Cell], data: Data, comparison: Comparison) -> Drawn:
-    """Draws what the cells allow, as SVG for the report and as PNG for everything else."""
+def draw(folder: Path, results: StudyResults) -> Drawn:
+    """Draws what the cells allow, as SVG for the report and as PNG for everything else.
+
+    Args:
+        folder: where the files go.
+        results: the results of a study.
+    """
     folder.mkdir(exist_ok=True)
-    done = [cell for cell in cells if cell.id in data]
-    drafts = _compared(cells, data, comparison) or _played(done, data, comparison)
-    found = [pair for pair in pairs(done, data) if "diagnostics" in pair.data.children]
-    if found:
-        drafts["quality"] = partial(gap_plots.against_quality, found)
     drawn = Drawn([], [])
-    for name, draft in drafts.items():
+    for name, draft in drafts(results).items():
         try:
             files = _files(draft)
-        except Exception as error:  # and no other figure, nor the report, may be lost for it
-            drawn.undrawn.append(f"{name} ({type(error).__name__}: {error})")
+        except Exception as error:  # no other figure, nor the report, may be lost for it
+            drawn.failures.append(f"{name} ({type(error).__name__}: {error})")
             continue
         for suffix, content in files.items():
             path = folder / f"{name}{suffix}"
@@ -54,40 +49,43 @@ def draw(folder: Path, cells: Sequence[Cell], data: Data, comparison: Comparison
     return drawn
 
 
-def _compared(cells: Sequence[Cell], data: Data, comparison: Comparison) -> dict[str, Draft]:
+def drafts(results: StudyResults) -> Mapping[str, Draft]:
+    """The figures of a study by file name: its own, or the usual ones; and diagnostics against the regret gap."""
+    own = studies.hooks(results.name).figures
+    chosen = (own(results) if own else {}) or _of_algorithms(results) or _of_cells(results)
+    quality: dict[str, Draft] = {"quality": partial(gap_plots.against_quality, results)}
+    return {**chosen, **(quality if results.probed_pairs else {})}
+
+
+def _of_algorithms(results: StudyResults) -> dict[str, Draft]:
     """Algorithms at textbook and at tuned settings; nothing where a study compares none."""
-    found = tuned_algorithms(cells, data, comparison)
-    scaled = lines(found, data)
-    if scaled:
+    if not results.tuned_algorithms:
+        return {}
+    if results.comparison.sweep is not None:
         return {
-            "scaling": partial(comparison_plots.along_axes, scaled),
-            "exponents": partial(comparison_plots.exponents, scaled),
+            "sweep": partial(comparison_plots.along_sweep, results),
+            "regret": partial(curves.sweep_curves, results),
         }
-    if found and comparison.sweep is not None:
-        return {
-            "sweep": partial(comparison_plots.along_sweep, found, data, comparison.sweep),
-            "regret": partial(curves.sweep_curves, found, data, comparison.sweep, comparison.bounds),
-        }
-    return {"regret": partial(curves.standing_curves, found, data, comparison.bounds)} if found else {}
+    return {"regret": partial(curves.standing_curves, results)}
 
 
-def _played(done: Sequence[Cell], data: Data, comparison: Comparison) -> dict[str, Draft]:
-    """Regret against the setting along which a study goes, else against rounds."""
-    if comparison.sweep is not None and len({cell.flat.get(comparison.sweep) for cell in done}) > 1:
+def _of_cells(results: StudyResults) -> dict[str, Draft]:
+    """Regret against the setting that a study varies, else against rounds."""
+    done, sweep = results.done, results.comparison.sweep
+    if sweep is not None and len({cell.flat.get(sweep) for cell in done}) > 1:
         return {
-            "sweep": partial(sweeps.against_setting, done, data, comparison.sweep),
-            "condition": partial(sweeps.against_condition, done, data),
+            "sweep": partial(sweeps.against_setting, results, sweep),
+            "condition": partial(sweeps.against_condition, results),
         }
     horizons = list(dict.fromkeys(cell.rounds for cell in done))
-    drafts: dict[str, Draft] = {
-        "regret" if len(horizons) == 1 else f"regret_{rounds}": partial(
-            curves.regret_curves, [cell for cell in done if cell.rounds == rounds], data, comparison.bounds
-        )
+    figures: dict[str, Draft] = {
+        "regret" if len(horizons) == 1 else f"regret_{rounds}": partial(curves.regret_curves, results, rounds)
         for rounds in horizons
     }
-    crowded = len(horizons) == 1 and MANY < max(map(len, by_panel(done).values())) <= MOST
-    found = pairs(done, data) if crowded else []
-    return drafts | {"gaps": partial(gap_plots.by_cell, found)} if found else drafts
+    crowded = len(horizons) == 1 and CROWDED < max(map(len, by_panel(done).values())) <= MAX_ROWS
+    if crowded and results.pairs:
+        figures["gaps"] = partial(gap_plots.by_cell, results)
+    return figures
 
 
 def _files(draft: Draft) -> dict[str, bytes]:

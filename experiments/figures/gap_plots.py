@@ -11,26 +11,26 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from experiments.analysis.diagnostics_vs_regret import Pair, median_of
-from experiments.analysis.statistics import Interval
-from experiments.config.cell import by_panel, labels_of
+from experiments.analysis.results import StudyResults
+from experiments.analysis.statistics import Interval, known_median
+from experiments.analysis.summary import diagnostic
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
-from experiments.figures.sweeps import floor_of
-from experiments.storage.folder import values
+from experiments.figures.sweeps import tv_floor
 from fgtsva_ppl.diagnostics import METRICS
 
-LINEAR = 2.0  # gaps up to this are drawn to scale, where others are far larger
-FAR = 20.0  # which is larger than this
+LINEAR = 2.0  # gaps up to this are drawn linearly where others are far larger
+FAR = 20.0  # far larger: beyond this
 SCALES = f"(linear up to {LINEAR:g}, logarithmic beyond)"
 FROM_FLOOR = 0.8  # width of the line from a cell's floor of total variation to its own
 ROW, LETTER = 0.24, 0.08  # inches
 SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
 
 
-def by_cell(found: Sequence[Pair]) -> Figure:
-    """Each cell's gap with its interval, a cell a row and an environment a panel; the largest above."""
-    cells = [pair.cell for pair in found]
-    labels, gaps = labels_of(cells), {pair.cell.id: pair.gap for pair in found}
+def by_cell(results: StudyResults) -> Figure:
+    """Each cell's gap with its interval, a cell a row and an environment a panel; the largest on top."""
+    cells = [pair.cell for pair in results.pairs]
+    labels, gaps = labels_of(cells), results.gaps
     panels = by_panel(cells)
     largest: dict[str, float] = {}
     for cell in cells:
@@ -46,39 +46,39 @@ def by_cell(found: Sequence[Pair]) -> Figure:
             ax.errorbar(gap.value, y, xerr=_bar(gap), marker="o", ms=5, capsize=2, lw=1, **shown)
         ax.axvline(0, color="black", ls="--", lw=1)
         ax.set(title=title)
-        _measure(ax, "x", [gaps[cell.id] for cell in members])
+        _gap_axis(ax, "x", [gaps[cell.id] for cell in members])
         ax.set_yticks(range(len(rows)), rows if ax in axes[::2] else [""] * len(rows), fontsize=10)
         ax.set_ylim(len(rows) - 0.4, -0.6)
     return figure
 
 
-def against_quality(found: Sequence[Pair]) -> Figure:
+def against_quality(results: StudyResults) -> Figure:
     """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
 
-    Total variation has a floor, which is not the same for all cells: a thin line leads from it to the point.
-    A diagnostic that is infinite (R-hat of chains that stand still) is drawn as an arrow at the right edge.
+    Total variation has a Monte Carlo floor, which differs between cells: a thin line leads from it to the point.
+    A diagnostic that is infinite (R-hat of chains that do not move) is drawn as an arrow at the right edge.
     """
+    pairs = results.probed_pairs
     figure = Figure(figsize=(9.0, 7.6))
     axes = figure.subplots(2, 2).ravel()
-    environments = dict.fromkeys(str(pair.cell.flat["environment"]) for pair in found)
+    environments = dict.fromkeys(pair.environment for pair in pairs)
     markers = dict(zip(environments, itertools.cycle(MARKERS), strict=False))
-    names = tuple(dict.fromkeys(str(pair.cell.flat["sampler"]) for pair in found))
-    gaps, floors = [pair.gap for pair in found], [floor_of(pair.data) for pair in found]
+    names = tuple(dict.fromkeys(pair.sampler for pair in pairs))
+    gaps, floors = [pair.gap for pair in pairs], [tv_floor(pair.data) for pair in pairs]
     for ax, metric in zip(axes, SHOWN, strict=True):
-        medians = np.array([median_of(values(pair.data.children["diagnostics"], metric)) for pair in found])
+        medians = np.array([known_median(diagnostic(pair.data, metric)) for pair in pairs])
         finite = medians[np.isfinite(medians)]
         edge = float(finite.max()) * 1.3 if finite.size else 1.0
-        for pair, gap, x, floor in zip(found, gaps, medians, floors, strict=True):
-            name = str(pair.cell.flat["sampler"])
-            marker = markers[str(pair.cell.flat["environment"])] if np.isfinite(x) else ">"
+        for pair, gap, x, floor in zip(pairs, gaps, medians, floors, strict=True):
+            marker = markers[pair.environment] if np.isfinite(x) else ">"
             at = edge if np.isposinf(x) else x
-            shown = marked(name, names)
+            shown = marked(pair.sampler, names)
             ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
             if metric == "tv" and np.isfinite(floor):
                 ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
         ax.axhline(0, color="black", ls="--", lw=1)
         ax.set(xlabel=METRICS[metric])
-        _measure(ax, "y", gaps)
+        _gap_axis(ax, "y", gaps)
         if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")
             plain_axis(ax.xaxis, decades=2.5)
@@ -99,29 +99,27 @@ def against_quality(found: Sequence[Pair]) -> Figure:
 
 
 def _bar(gap: Interval) -> list[list[float]]:
-    return [[max(0.0, gap.value - gap.low)], [max(0.0, gap.high - gap.value)]]  # not below, by rounding
+    return [[max(0.0, gap.value - gap.low)], [max(0.0, gap.high - gap.value)]]  # rounding may give -1e-17
 
 
-def _measure(ax: Axes, which: Literal["x", "y"], gaps: Sequence[Interval]) -> None:
-    """The axis along which gaps go: to scale, or logarithmic on both sides of zero where some are far larger."""
-    low = min(
-        -1.0, *(end for gap in gaps for end in (gap.value, gap.low))
-    )  # of a single run there is no interval
+def _gap_axis(ax: Axes, which: Literal["x", "y"], gaps: Sequence[Interval]) -> None:
+    """Sets up the axis of gaps: linear, or logarithmic on both sides of zero where some are far larger."""
+    low = min(-1.0, *(end for gap in gaps for end in (gap.value, gap.low)))
     high = max(1.0, *(end for gap in gaps for end in (gap.value, gap.high)))
     label, axis = "regret gap to exact", ax.xaxis if which == "x" else ax.yaxis
     if max(-low, high) > FAR:
         (ax.set_xscale if which == "x" else ax.set_yscale)("symlog", linthresh=LINEAR)
         ax.set(**{f"{which}lim": (1.5 * low, 1.5 * high)})
         axis.set_major_locator(
-            FixedLocator(_both_ways(1.5 * max(-low, high), 100.0 if which == "x" else 1000.0))
+            FixedLocator(_symmetric_ticks(1.5 * max(-low, high), 100.0 if which == "x" else 1000.0))
         )
         label += f"\n{SCALES}"
     ax.set(**{f"{which}label": label})
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _both_ways(reach: float, few: float = 1000.0) -> list[float]:
-    """Numbers for an axis that is logarithmic on both sides of zero; up to a `few` also between powers of ten."""
+def _symmetric_ticks(reach: float, few: float = 1000.0) -> list[float]:
+    """Ticks of an axis that is logarithmic on both sides of zero; up to `few` also between powers of ten."""
     powers = [10.0**power for power in range(math.ceil(math.log10(reach)) + 1)]
     steps = [step * power for power in powers for step in ((1, 2, 5) if reach < few else (1,))]
     return [0.0, *steps, *(-step for step in steps)]

@@ -1,4 +1,4 @@
-"""One look for all figures: colour-blind safe, the same colour for a sampler everywhere, the oracle in black."""
+"""One style for all figures: colour-blind safe, a sampler has the same colour everywhere, exact draws are black."""
 
 import math
 from collections import Counter
@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from jaxtyping import Float
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -15,20 +16,27 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from experiments.analysis.statistics import Interval
 from experiments.config.cell import REFERENCE
 from fgtsva_ppl import SAMPLERS
 
-# Okabe and Ito's palette without black and yellow, then Tol's muted colours for what comes after.
+# Okabe and Ito's palette without black and yellow, then Tol's muted colours.
 COLOURS = (
     "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
     "#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#88CCEE", "#661100", "#6699CC",
 )  # fmt: skip
-FIRST = ("sgld", "psgld", "mala", "hmc", "nuts")  # seen together most often: the colours furthest apart
+FIRST = (
+    "sgld",
+    "psgld",
+    "mala",
+    "hmc",
+    "nuts",
+)  # drawn together most often: they get the colours that differ most
 MARKERS = "osD^vP*Xhp<>8dH"
-DASHES = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # of settings; dashes alone are the oracle's
+DASHES = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # of settings; plain dashes are reserved for exact draws
 
-# What is no sampler: none has the colour of one of the first, and those of one colour differ in their lines. Feel-good
-# and other Thompson sampling is drawn through, confidence bounds are dashed, Gaussians around a regression dash-dotted.
+# Algorithms, agents and posteriors: none has the colour of one of FIRST, and those of one colour differ in their lines.
+# Thompson sampling is solid, confidence bounds are dashed, Gaussians around a regression are dash-dotted.
 ALGORITHMS: dict[str, tuple[str, Any]] = {
     "FGTS-VA": ("#A50026", "-"), "fgts_va": ("#A50026", "-"), "thompson": ("#A50026", "-"),
     "TS, weighted": ("#44AA99", "-"), "ts": ("#44AA99", "-"),
@@ -45,8 +53,8 @@ ALGORITHMS: dict[str, tuple[str, Any]] = {
     "ensemble": ("#0F6E84", "-"), "greedy": ("#5D4E00", "-"), "epsilon_greedy": ("#AA7744", "-"),
     "uniform": ("#777777", "-"), "clairvoyant": ("#333333", ":"),
 }  # fmt: skip
-ROOM = 14  # lines of a legend that a panel has room for
-FEW = 3  # lines of one colour that markers tell apart; more have shades
+MAX_LEGEND = 14  # lines of a legend that fit into a panel
+FEW = 3  # lines of one colour that markers distinguish; more get shades
 
 RC: Any = {
     "axes.grid": True,
@@ -65,19 +73,23 @@ RC: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Figures made inside have the house style and need no screen."""
+    """Applies the style to figures that are drawn inside; no display is needed."""
     with mpl.rc_context(RC):
         yield
 
 
 def look(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Colour and line of a sampler, an algorithm, an agent or a posterior, or of anything else among `others`.
+    """Colour and line style of a sampler, algorithm, agent or posterior.
 
-    An algorithm that is called after its sampler, `FGTS-VA (SGLD)`, looks as that does.
+    An algorithm that is named after its sampler, like `FGTS-VA (SGLD)`, looks like that sampler.
+
+    Args:
+        name: what is drawn.
+        others: all names in the figure, from which an unknown name gets its colour.
     """
     name = _sampler_of(name)
     if name == REFERENCE:
-        return {"color": "black", "linestyle": "--", "zorder": 2.5}  # above the others, which are at 2
+        return {"color": "black", "linestyle": "--", "zorder": 2.5}  # above the other lines, which are at 2
     if name in ALGORITHMS:
         colour, line = ALGORITHMS[name]
         return {"color": colour, "linestyle": line}
@@ -98,7 +110,7 @@ def _unknown(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The looks of algorithms, each as everywhere; the first two stand out."""
+    """The appearance of algorithms; the first two and exact draws have thicker lines."""
     return {
         name: look(name, _unknown(names))
         | {"linewidth": 2.6 if index < 2 or _sampler_of(name) == REFERENCE else 1.5}
@@ -107,7 +119,7 @@ def distinct(names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def graded(levels: Sequence[float]) -> dict[float, dict[str, Any]]:
-    """Colours from dark to light for the values of a setting, in their order; zero is dash-dotted."""
+    """Colours from dark to light for the values of a setting; zero is dash-dotted."""
     shades = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(levels)))
     return {
         level: {"color": to_hex(shade), "linestyle": "-" if level else "-."}
@@ -116,11 +128,14 @@ def graded(levels: Sequence[float]) -> dict[float, dict[str, Any]]:
 
 
 def variants(owners: Mapping[str, str], several: bool = True) -> dict[str, dict[str, Any]]:
-    """The looks of lines, given by label whose they are: a colour says whose, a marker what else the label says.
+    """The appearance of lines: a colour per sampler (or agent, or posterior), a marker per setting.
 
-    The same words have the same marker and dash whoever's they are, but the oracle is black and dashed always. Many
-    lines of one owner go from dark to light, as do those of one alone. Without `several` lines of an owner in one
-    place nothing but colours is needed.
+    The same setting has the same marker and dash for every sampler, but exact draws are always black and dashed. Many
+    lines of one sampler go from dark to light.
+
+    Args:
+        owners: the sampler, agent or posterior of each line, by the line's label.
+        several: whether one has several lines in a panel; otherwise colours are enough.
     """
     who = list(dict.fromkeys(owners.values()))
     looks = {name: look(name, _unknown(who)) for name in who}
@@ -128,7 +143,7 @@ def variants(owners: Mapping[str, str], several: bool = True) -> dict[str, dict[
     rest = {label: " ".join(word for word in label.split() if word != own) for label, own in owners.items()}
     kinds = [kind for kind in dict.fromkeys(rest.values()) if kind] if several else []
     dashes = DASHES if len(kinds) <= len(DASHES) else DASHES[:1]
-    made = {}
+    appearances = {}
     for label, name in owners.items():
         own = looks[name]
         if name != REFERENCE and shared[own["color"]] == 1:
@@ -141,12 +156,12 @@ def variants(owners: Mapping[str, str], several: bool = True) -> dict[str, dict[
             alike = [other for other, owner in owners.items() if owner == name]
             if name != REFERENCE and (len(who) == 1 or len(alike) > FEW):
                 own = own | {"color": _shades(own["color"] if len(who) > 1 else None, alike)[label]}
-        made[label] = own
-    return made
+        appearances[label] = own
+    return appearances
 
 
 def _shades(colour: str | None, labels: Sequence[str]) -> dict[str, str]:
-    """From dark to light around a colour; through several colours if it is None."""
+    """Shades of a colour from dark to light; of a colour map if it is None."""
     if colour is None:
         ramp: Any = mpl.colormaps["viridis"]
         return {
@@ -160,13 +175,21 @@ def _shades(colour: str | None, labels: Sequence[str]) -> dict[str, str]:
 
 
 def marked(name: str, others: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A sampler as a point: hollow where its colour is another's too."""
+    """A sampler as a point, hollow where it shares its colour with another."""
     own = look(name, others)
     return {"color": own["color"], "markerfacecolor": "white" if own["linestyle"] == ":" else own["color"]}
 
 
+def error_bars(
+    intervals: Sequence[Interval],
+) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, "2 points"]]:
+    """Estimates, and the lengths of their error bars below and above."""
+    mean = np.array([one.value for one in intervals])
+    return mean, np.array([[one.value - one.low, one.high - one.value] for one in intervals]).T
+
+
 def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
-    """A figure with that many panels, two beside each other at most, so that half its width is enough to read it."""
+    """A figure with that many panels, at most two beside each other, so that it is legible in a column."""
     columns = min(count, 2)
     rows = math.ceil(count / columns)
     figure = Figure(figsize=(max(width * columns, 7.0), height * rows))
@@ -177,7 +200,7 @@ def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarr
 
 
 def handles_of(axes: np.ndarray) -> dict[str, Artist]:
-    """What is drawn in some panels, by label."""
+    """The legend handles of all panels, by label."""
     return {
         label: handle
         for ax in axes.flat
@@ -186,12 +209,12 @@ def handles_of(axes: np.ndarray) -> dict[str, Artist]:
 
 
 def legend_below(figure: Figure, axes: np.ndarray) -> None:
-    """One for all panels, below them."""
+    """Adds one legend for all panels, below them."""
     handles_below(figure, handles_of(axes))
 
 
 def handles_below(figure: Figure, handles: Mapping[str, Artist]) -> None:
-    """A legend of its own below all panels, in as many columns as there is room for and its rows need."""
+    """Adds a legend of these handles below all panels, in as many columns as fit."""
     labels = list(handles)
     columns = max(1, _columns(labels, figure.get_figwidth()))
     rows = math.ceil(len(labels) / columns)
@@ -203,7 +226,7 @@ def handles_below(figure: Figure, handles: Mapping[str, Artist]) -> None:
 
 
 def _columns(labels: Sequence[str], width: float) -> int:
-    """How many fit beside each other, each as wide as its longest label."""
+    """How many columns fit beside each other, each as wide as its longest label."""
 
     def needed(columns: int) -> float:
         rows = math.ceil(len(labels) / columns)
@@ -214,16 +237,16 @@ def _columns(labels: Sequence[str], width: float) -> int:
 
 
 def legend_spare(figure: Figure, axes: np.ndarray, count: int) -> None:
-    """One for all panels, in the place of one that is missing; below them where none is, or where it is too small."""
+    """Adds one legend for all panels: in an empty panel if there is one and it fits, else below."""
     handles = handles_of(axes)
-    if count == len(axes) or len(handles) > ROOM:
+    if count == len(axes) or len(handles) > MAX_LEGEND:
         handles_below(figure, handles)
     else:
         axes[-1].legend(handles.values(), handles.keys(), loc="center", fontsize=10, handlelength=2.6)
 
 
 def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
-    """One for all panels, to their right."""
+    """Adds one legend for all panels, to their right."""
     handles = handles_of(axes)
     figure.legend(
         handles.values(),
@@ -236,12 +259,12 @@ def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) ->
 
 
 def plain_numbers(ax: Axes) -> None:
-    """Numbers of a logarithmic upright axis as they are; over few decades also between the powers of ten."""
+    """Writes plain numbers on a logarithmic y axis, over few decades also between the powers of ten."""
     plain_axis(ax.yaxis)
 
 
 def plain_axis(axis: Axis, decades: float = 3) -> None:
-    """The same for either axis; up to so many decades have numbers between the powers of ten, the fewer the more."""
+    """The same for either axis; up to so many decades have numbers between the powers of ten."""
     low, high = axis.get_view_interval()
     steps = {4.0: (1, 1.5, 2, 3, 4, 5, 6, 8), 12.0: (1, 2, 3, 5, 7), 10.0**decades: (1, 2, 5), math.inf: (1,)}
     axis.set_major_locator(LogLocator(subs=next(subs for most, subs in steps.items() if high < most * low)))

@@ -1,4 +1,4 @@
-"""Figures of a study over cells: regret and sampler quality against a setting, regret against the condition number."""
+"""Figures over cells: regret and sampler quality against a setting, regret against the condition number."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,29 +6,37 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from experiments.analysis.diagnostics_vs_regret import condition, median_of
-from experiments.analysis.statistics import mean_interval
-from experiments.analysis.summary import final_regret
-from experiments.config.cell import Cell, by_panel, varied
-from experiments.figures.style import MARKERS, legend_below, look, plain_numbers, variants
-from experiments.storage.folder import values
+from experiments.analysis.diagnostics_vs_regret import condition_number
+from experiments.analysis.results import CellData, StudyResults
+from experiments.analysis.statistics import known_median, mean_interval
+from experiments.analysis.summary import diagnostic, final_regret
+from experiments.analysis.text import last_key
+from experiments.config.cell import Cell
+from experiments.config.labels import by_panel, varied
+from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, variants
 from fgtsva_ppl.diagnostics import METRICS
 
-CROWDED = 20  # characters of all numbers below an axis: more are slanted
+CROWDED = 20  # characters of all numbers below an axis; more are slanted
 FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, along a setting
-DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be told apart
-LEAST_SPAN = 10.0  # of condition numbers, for a figure against them
+DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be distinguished
+MIN_SPAN = 10.0  # ratio of condition numbers that is worth a figure
 
 
-def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key: str) -> Figure:
+def against_setting(results: StudyResults, key: str) -> Figure:
     """Final regret against a setting, a line per sampler; below it, where measured, the TV of actions.
 
-    A cell that has no such setting (exact draws have no number of steps) is a level line.
+    A cell that has no such setting (exact draws have no number of steps) is a horizontal line.
+
+    Args:
+        results: the results of a study.
+        key: dotted name of the setting, like `sampler.num_steps`.
     """
+    cells, data = results.done, results.data
     panels = by_panel(cells)
     measured = any("diagnostics" in data[cell.id].children for cell in cells)
     figure = Figure(figsize=(5.2 * len(panels), 4.0 * (1 + measured)))
@@ -38,7 +46,7 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
     for column, (title, members) in enumerate(panels.items()):
         lines: dict[str, list[Cell]] = {}
         for cell in members:
-            name = " ".join(_told(cell, k) for k in other if cell.flat.get(k) is not None)
+            name = " ".join(_describe(cell, k) for k in other if cell.flat.get(k) is not None)
             lines.setdefault(name or str(cell.flat.get("sampler", cell.flat["agent"])), []).append(cell)
         looks = _appearances(lines)
         for name, line in lines.items():
@@ -56,15 +64,16 @@ def against_setting(cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key:
 
 
 def _appearances(lines: Mapping[str, Sequence[Cell]]) -> dict[str, dict[str, Any]]:
-    """Lines of one sampler differ in dashes and markers."""
+    """A colour per sampler; lines of one sampler differ in dashes and markers."""
     owners = {name: str(line[0].flat.get("sampler", line[0].flat["agent"])) for name, line in lines.items()}
     return variants(owners)
 
 
-def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> Figure | None:
+def against_condition(results: StudyResults) -> Figure | None:
     """Final regret against the measured condition number, a line per sampler; None where no setting changes it."""
-    known = {cell.id: number for cell in cells if np.isfinite(number := condition(data[cell.id]))}
-    if not known or max(known.values()) < LEAST_SPAN * min(known.values()):
+    cells, data = results.done, results.data
+    known = {cell.id: number for cell in cells if np.isfinite(number := condition_number(data[cell.id]))}
+    if not known or max(known.values()) < MIN_SPAN * min(known.values()):
         return None
     panels = by_panel([cell for cell in cells if cell.id in known])
     figure = Figure(figsize=(5.2 * len(panels), 4.0))
@@ -82,32 +91,28 @@ def against_condition(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) ->
     return figure
 
 
-def _points(
-    ax: Axes, at: Sequence[float], line: Sequence[Cell], data: Mapping[str, xr.DataTree], **appearance: Any
-) -> None:
-    """Mean final regret with its interval at each place, joined in their order."""
-    found = [mean_interval(final_regret(data[cell.id])) for cell in line]
-    mean = np.array([one.value for one in found])
-    error = np.array([[one.value - one.low, one.high - one.value] for one in found]).T
+def _points(ax: Axes, at: Sequence[float], line: Sequence[Cell], data: CellData, **appearance: Any) -> None:
+    """Mean final regret with its interval at each x, joined in their order."""
+    mean, error = error_bars([mean_interval(final_regret(data[cell.id])) for cell in line])
     order = np.argsort(at)
     ax.errorbar(
         np.asarray(at)[order], mean[order], error[:, order], ms=4, capsize=2, elinewidth=1, **appearance
     )
 
 
-def _told(cell: Cell, key: str) -> str:
+def _describe(cell: Cell, key: str) -> str:
     value = cell.flat[key]
     if "." not in key:
         return str(value)
     if isinstance(value, bool):
-        return f"{key.rpartition('.')[2]}={str(value).lower()}"
-    return f"{key.rpartition('.')[2]}={value:g}" if isinstance(value, float | int) else f"{value}"
+        return f"{last_key(key)}={str(value).lower()}"
+    return f"{last_key(key)}={value:g}" if isinstance(value, float | int) else f"{value}"
 
 
 def _line(
     ax: Axes,
     line: Sequence[Cell],
-    data: Mapping[str, xr.DataTree],
+    data: CellData,
     key: str,
     name: str,
     appearance: dict[str, Any],
@@ -121,7 +126,7 @@ def _line(
 
 
 def _level(ax: Axes, level: float, **appearance: Any) -> None:
-    """A line from side to side; its markers, where it has any, are not where those of another are."""
+    """A line from side to side; the markers of two such lines do not coincide."""
     first = 3 * MARKERS.index(appearance.get("marker", MARKERS[0]))
     across = np.linspace(0, 1, 49)
     at: Any = {"transform": ax.get_yaxis_transform(), "markevery": (2 + first % 6, 6), "ms": 4}
@@ -129,37 +134,37 @@ def _level(ax: Axes, level: float, **appearance: Any) -> None:
 
 
 def _quality_line(
-    ax: Axes, line: Sequence[Cell], data: Mapping[str, xr.DataTree], key: str, appearance: dict[str, Any]
+    ax: Axes, line: Sequence[Cell], data: CellData, key: str, appearance: dict[str, Any]
 ) -> None:
-    known = [cell for cell in line if key in cell.flat and "diagnostics" in data[cell.id].children]
-    known = sorted(known, key=lambda cell: float(cell.flat[key]))
-    tv = [median_of(values(data[cell.id].children["diagnostics"], "tv")) for cell in known]
-    at = np.array([float(cell.flat[key]) for cell in known])
-    if known:
+    probed = [cell for cell in line if key in cell.flat and "diagnostics" in data[cell.id].children]
+    probed = sorted(probed, key=lambda cell: float(cell.flat[key]))
+    tv = [known_median(diagnostic(data[cell.id], "tv")) for cell in probed]
+    at = np.array([float(cell.flat[key]) for cell in probed])
+    if probed:
         ax.plot(at, tv, ms=4, **appearance)
         scale(ax, at)
 
 
-def _floor_line(ax: Axes, cells: Sequence[Cell], data: Mapping[str, xr.DataTree], key: str) -> None:
-    """What total variation comes out where laws are equal, at each value of the setting: the median over samplers."""
+def _floor_line(ax: Axes, cells: Sequence[Cell], data: CellData, key: str) -> None:
+    """The Monte Carlo floor of total variation at each value of the setting: the median over samplers."""
     floors: dict[float, list[float]] = {}
     for cell in cells:
-        if key in cell.flat and np.isfinite(floor := floor_of(data[cell.id])):
+        if key in cell.flat and np.isfinite(floor := tv_floor(data[cell.id])):
             floors.setdefault(float(cell.flat[key]), []).append(floor)
     at = sorted(floors)
     if at:
         ax.plot(at, [np.median(floors[x]) for x in at], label="floor of TV", **FLOOR)
 
 
-def floor_of(data: xr.DataTree) -> float:
-    """What total variation comes out for a cell whose laws are equal, median over probes; NaN where not measured."""
+def tv_floor(data: xr.DataTree) -> float:
+    """Mean total variation between samples of equal distributions, median over probes; NaN where not measured."""
     if "diagnostics" not in data.children:
         return math.nan
-    return median_of(values(data.children["diagnostics"], "tv_floor"))
+    return known_median(diagnostic(data, "tv_floor"))
 
 
-def scale(ax: Axes, at: np.ndarray) -> None:
-    """Logarithmic where a setting goes over decades; zero has its place beside them."""
+def scale(ax: Axes, at: Float[np.ndarray, " points"]) -> None:
+    """Makes the axis of a setting logarithmic where its values span decades; zero is drawn beside them."""
     positive = at[at > 0]
     if positive.size > 1 and positive.max() >= 10 * positive.min():
         ax.set_xscale("symlog", linthresh=float(positive.min()))

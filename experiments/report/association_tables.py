@@ -1,4 +1,4 @@
-"""Tables that set quality against regret: what closeness costs, which diagnostic goes with the gap, round by round."""
+"""Tables of quality against regret: cost of closeness, association of diagnostics with the gap, rounds."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,17 @@ import numpy as np
 
 from experiments.analysis.diagnostics_vs_regret import ACROSS
 from experiments.analysis.summary import Row
-from experiments.report.markup import Markup
-from experiments.report.tables import SHORT, Column, interval_of, of, table
+from experiments.report.tables import Column, Table, heading, interval_of, make_table, of
 from fgtsva_ppl.diagnostics import METRICS
 
-BESIDE = ("tv", "nested_rhat", "rhat")  # beside the regret of a round; the others are in the file
+BESIDE = (
+    "tv",
+    "nested_rhat",
+    "rhat",
+)  # diagnostics beside the regret of a round; the others are in by_round.csv
 
 
-def cost_table(rows: Sequence[Row]) -> Markup | None:
+def cost_table(rows: Sequence[Row]) -> Table | None:
     """The least work close to exact regret; None where there is nothing to be close to."""
     if not rows:
         return None
@@ -29,10 +32,10 @@ def cost_table(rows: Sequence[Row]) -> Markup | None:
         "brackets what the 95% interval of the ratio leaves open: the least work of a cell that it does not exclude, "
         "and of one that is within 10% by all of it; ∞ where there is none."
     )
-    return table(caption, columns, rows)
+    return make_table(caption, columns, rows)
 
 
-def association_table(rows: Sequence[Row]) -> Markup | None:
+def association_table(rows: Sequence[Row]) -> Table | None:
     """Rank correlations of every diagnostic with the regret gap; None where no diagnostic has one."""
     known = [row for metric in METRICS if _is_known(row := _associated(metric, rows))]
     if not known:
@@ -51,7 +54,7 @@ def association_table(rows: Sequence[Row]) -> Markup | None:
         "the gap around the probe round, ranked within that round, runs resampled; in how many cells the interval is "
         "above or below 0. Of a handful of samplers or runs such an interval is too short. All: association.csv."
     )
-    return table(caption, columns, known)
+    return make_table(caption, columns, known)
 
 
 def _is_known(row: Row) -> bool:
@@ -59,22 +62,22 @@ def _is_known(row: Row) -> bool:
 
 
 def _associated(metric: str, rows: Sequence[Row]) -> Row:
-    own = [row for row in rows if row.get("diagnostic") == metric]
-    across = next((row for row in own if row.get("scope") == ACROSS), {})
-    within = [row for row in own if row.get("scope") != ACROSS and "spearman" in row]
-    made: Row = {"diagnostic": SHORT.get(metric, metric.replace("_", " ")), "cells": len(within)}
-    made |= {
+    own = [one for one in rows if one.get("diagnostic") == metric]
+    across = next((one for one in own if one.get("scope") == ACROSS), {})
+    within = [one for one in own if one.get("scope") != ACROSS and "spearman" in one]
+    row: Row = {"diagnostic": heading(metric), "cells": len(within)}
+    row |= {
         "across": across.get("spearman"),
         "across_low": across.get("low"),
         "across_high": across.get("high"),
     }
-    made["median"] = float(np.median([row["spearman"] for row in within])) if within else None
-    made["above"] = sum(row.get("low", 0) > 0 for row in within)
-    made["below"] = sum(row.get("high", 0) < 0 for row in within)
-    return made
+    row["median"] = float(np.median([one["spearman"] for one in within])) if within else None
+    row["above"] = sum(one.get("low", 0) > 0 for one in within)
+    row["below"] = sum(one.get("high", 0) < 0 for one in within)
+    return row
 
 
-def by_round_table(rows: Sequence[Row]) -> Markup | None:
+def by_round_table(rows: Sequence[Row]) -> Table | None:
     """Regret around each probe round with the gap to exact draws; None where nothing was diagnosed."""
     if not rows:
         return None
@@ -87,11 +90,11 @@ def by_round_table(rows: Sequence[Row]) -> Markup | None:
         Column("exact", of("exact")),
         Column("gap to exact", interval_of("gap")),
         Column("median gap", of("gap_median")),
-        *(Column(SHORT[key], of(key)) for key in BESIDE),
+        *(Column(heading(key), of(key)) for key in BESIDE),
     ]
     caption = (
         "Around the probe rounds. Regret of the rounds within a tenth of the probe round, mean and median over runs, "
         "its paired gap to exact draws with the 95% interval of the mean, and medians of diagnostics. All: "
         "by_round.csv."
     )
-    return table(caption, columns, rows)
+    return make_table(caption, columns, rows)

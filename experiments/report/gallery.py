@@ -5,20 +5,20 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from experiments.analysis.findings import read as read_numbers
 from experiments.analysis.hyperparameters import LEVELS
+from experiments.analysis.load import load_results
+from experiments.analysis.results import StudyResults
 from experiments.analysis.summary import Row
 from experiments.analysis.text import counted
+from experiments.analysis.verdicts import Verdict
 from experiments.figures.draw import draw
-from experiments.report.load import Stored, read
 from experiments.report.page import FIRST
 
 HERE = Path(__file__).parents[1]
-BESIDE = ("condition", "quality")  # shown as well
-STIFFENING = "posterior.alpha"  # the setting along which condition numbers are the point
-SIDE_BY_SIDE = 3  # environments in a table
+BESIDE = ("condition", "quality")  # shown beside the main figure
+STIFFENING = "posterior.alpha"  # the setting that changes condition numbers on purpose
+MAX_SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = {
     "sweep": "final regret along a setting",
@@ -27,78 +27,81 @@ SHOWN = {
     "exponents": "how regret scales",
     "quality": "diagnostics against the regret gap to exact draws",
     "condition": "final regret against the condition number",
-}  # the first of these that a study has is its picture
+}  # the first of these that a study has is its main figure
 
 
-def entry(stored: Stored, pictures: Mapping[str, str], minutes: float) -> str:
-    """A study as the gallery shows it: question, command, time, finding (by the rules of today), figures."""
-    reading = read_numbers(str(stored.config["study"]), stored.cells, stored.data(), stored.comparison)
-    study, title, question = (stored.config[key] for key in ("study", "title", "question"))
-    found = [
-        "\n\n".join(reading[:FIRST]),
-        verdicts(stored.verdicts),
-        standings(stored.table("standings")),
-        folded("Every sentence that follows", reading[FIRST:]),
-        folded("The numbers behind the verdicts", evidence(stored.verdicts)),
+def entry(results: StudyResults, pictures: Mapping[str, str], minutes: float) -> str:
+    """A study in the gallery: question, command, time, findings, verdicts and figures."""
+    study, title, sentences = results.name, results.title, results.findings
+    parts = [
+        "\n\n".join(sentences[:FIRST]),
+        verdict_list(results.verdicts),
+        standings_table(results.standing_rows),
+        folded("Every sentence that follows", sentences[FIRST:]),
+        folded("The numbers behind the verdicts", evidence(results.verdicts)),
     ]
     return (
-        f"### `{study}`: {title}\n{question}\n\n"
-        f"    fgtsva run study={study}    # {_told(minutes)}, {counted(len(stored.cells), 'cell')}\n\n"
-        f"{'\n\n'.join(filter(None, found))}\n\n"
+        f"### `{study}`: {title}\n{results.question}\n\n"
+        f"    fgtsva run study={study}    # {_duration(minutes)}, {counted(len(results.cells), 'cell')}\n\n"
+        f"{'\n\n'.join(filter(None, parts))}\n\n"
         + "".join(f"![{title}: {SHOWN[name]}]({picture})\n\n" for name, picture in pictures.items())
     )
 
 
-def _told(minutes: float) -> str:
+def _duration(minutes: float) -> str:
     return f"{minutes:.0f} minutes" if minutes >= 1.5 else "a minute"
 
 
-def verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Every claim with what was found of it."""
-    return "\n".join(f"- {row['claim']}: **{row['verdict']}**" for row in rows)
+def verdict_list(verdicts: Sequence[Verdict]) -> str:
+    """Every claim with its verdict."""
+    return "\n".join(f"- {verdict.claim}: **{verdict.outcome()}**" for verdict in verdicts)
 
 
-def evidence(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def evidence(verdicts: Sequence[Verdict]) -> list[str]:
     """What was measured for each claim, with its interval."""
     return [
-        "\n".join([f"{row['claim']}. {row['measured']}\n", *(f"- {one}" for one in row["evidence"])])
-        for row in rows
+        "\n".join(
+            [f"{verdict.claim}. {verdict.measured}\n", *(f"- {one.describe()}" for one in verdict.evidence)]
+        )
+        for verdict in verdicts
     ]
 
 
 def folded(title: str, paragraphs: Sequence[str]) -> str:
-    """What a reader may unfold; nothing if there is nothing."""
+    """Paragraphs that a reader may unfold; nothing if there are none."""
     if not paragraphs:
         return ""
     return f"<details><summary>{title}</summary>\n\n{'\n\n'.join(paragraphs)}\n\n</details>"
 
 
-def standings(rows: Sequence[Row]) -> str:
+def standings_table(rows: Sequence[Row]) -> str:
     """Growth log2 R(T)/R(T/2) and regret of every algorithm, environment by environment; nothing along a sweep."""
-    tuned_algorithms = [(row["algorithm"], row["environment"], row["level"]) for row in rows]
-    if not rows or len(set(tuned_algorithms)) < len(tuned_algorithms):
+    keys = [(row["algorithm"], row["environment"], row["level"]) for row in rows]
+    if not rows or len(set(keys)) < len(keys):
         return ""
-    environments = list(dict.fromkeys(environment for _, environment, _ in tuned_algorithms))
-    if len(environments) > SIDE_BY_SIDE:
+    environments = list(dict.fromkeys(environment for _, environment, _ in keys))
+    if len(environments) > MAX_SIDE_BY_SIDE:
         return ""
-    at = dict(zip(tuned_algorithms, rows, strict=True))
+    by_key = dict(zip(keys, rows, strict=True))
 
     def cell(name: str, level: str, key: str, style: str) -> str:
-        found = [at.get((name, environment, level)) for environment in environments]
-        return " / ".join("-" if row is None or key not in row else format(row[key], style) for row in found)
+        entries = [by_key.get((name, environment, level)) for environment in environments]
+        return " / ".join(
+            "-" if row is None or key not in row else format(row[key], style) for row in entries
+        )
 
     lines = [
         f"{' / '.join(environments)}:\n",
         "| algorithm | growth, textbook | regret, textbook | growth, tuned | regret, tuned |",
         "|---|---|---|---|---|",
     ]
-    for name in dict.fromkeys(name for name, *_ in tuned_algorithms):
-        told = [
+    for name in dict.fromkeys(name for name, *_ in keys):
+        fields = [
             cell(name, level, key, style)
             for level in LEVELS
             for key, style in (("growth", ".2f"), ("final_regret_mean", ".1f"))
         ]
-        lines.append(f"| {name} | {' | '.join(told)} |")
+        lines.append(f"| {name} | {' | '.join(fields)} |")
     return "\n".join(lines)
 
 
@@ -108,37 +111,34 @@ def minutes_of(folder: Path) -> float:
 
 
 def place(page: str, study: str, text: str) -> str:
-    """The page with a study's entry in its place, the others as they were."""
+    """The page with a study's entry replaced or added, the others unchanged."""
     before, inside, after = re.split(f"({re.escape(BEGIN)}|{re.escape(END)})", page)[::2]
-    entries = {found[1]: found[0] for found in re.findall(r"(### `(\w+)`.*?(?=### `|\Z))", inside, re.DOTALL)}
+    entries = {match[1]: match[0] for match in re.findall(r"(### `(\w+)`.*?(?=### `|\Z))", inside, re.DOTALL)}
     entries[study] = text
     listed = "\n\n".join(entries[name].strip() for name in sorted(entries))
     return f"{before}{BEGIN}\n{listed}\n{END}{after}"
 
 
 def shown(drawn: Sequence[str], sweep: str | None) -> list[str]:
-    """Of the figures of a study its picture, and those beside it."""
+    """The main figure of a study, then those beside it."""
     first = next(name for name in SHOWN if name in drawn)
     beside = [name for name in BESIDE if name in drawn and name != first]
     return [first, *(name for name in beside if name != "condition" or sweep == STIFFENING)]
 
 
-def take_in(folder: Path) -> None:
-    """Copies a study's picture beside the page, and writes its entry."""
-    stored = read(folder)
-    paths = draw(folder / "figures", stored.cells, stored.data(), stored.comparison).paths
-    drawn = {path.stem: path for path in paths if path.suffix == ".png"}
-    chosen = shown(list(drawn), stored.comparison.sweep)
-    study = str(stored.config["study"])
+def add(folder: Path) -> None:
+    """Copies a study's figures beside the page, and writes its entry."""
+    results = load_results(folder)
+    drawn = {path.stem: path for path in draw(folder / "figures", results).paths if path.suffix == ".png"}
+    chosen, study = shown(list(drawn), results.comparison.sweep), results.name
     pictures = {name: f"gallery/{study}{'' if name == chosen[0] else f'_{name}'}.png" for name in chosen}
     (HERE / "gallery").mkdir(exist_ok=True)
     for name, picture in pictures.items():
         shutil.copyfile(drawn[name], HERE / picture)
     page = HERE / "README.md"
-    text = entry(stored, pictures, minutes_of(folder))
-    page.write_text(place(page.read_text(), study, text))
+    page.write_text(place(page.read_text(), study, entry(results, pictures, minutes_of(folder))))
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        take_in(Path(name))
+    for argument in sys.argv[1:]:
+        add(Path(argument))

@@ -1,243 +1,212 @@
-"""Puts the page together from its parts."""
+"""Renders the report: collects the content of each section, then fills the template."""
 
 import base64
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
-from experiments.analysis.summary import Row
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from experiments.analysis.results import DONE, StudyResults
+from experiments.analysis.summary import records
 from experiments.analysis.text import counted
-from experiments.config.cell import by_panel, labels_of
-from experiments.figures.draw import Drawn, draw
-from experiments.figures.style import COLOURS, look
+from experiments.analysis.verdicts import Verdict
+from experiments.figures.draw import Drawn
+from experiments.figures.style import COLOURS
 from experiments.report import association_tables, svg, tables
-from experiments.report.load import Stored, read
-from experiments.report.markup import Markup, data_block, join, tag
-from experiments.report.reading import answer
-from experiments.report.round_view import rounds
-from experiments.storage.folder import MARK, sweep, write_atomically
+from experiments.report.answer import answer
+from experiments.report.round_view import probed_cells, rounds
+from experiments.storage.folder import MARK
 from fgtsva_ppl.diagnostics import METRICS
-from samplers.errors import InputError
 
 HERE = Path(__file__).parent
-FIRST = 2  # sentences of a reading that are the answer; the others unfold
-CAPTIONS = {  # of figures whose name begins so, in the order in which they are shown
-    "gaps": "Mean regret beyond that of exact draws in the same worlds, with its 95% interval.",
-    "regret": "Cumulative regret, mean over runs; bands are two standard errors either way.",
+FIRST = 2  # findings that are the answer; the others unfold
+CAPTIONS = {  # of figures whose file name begins so, in the order in which they are shown
+    "gaps": "Mean regret beyond that of exact draws with the same random numbers, with its 95% interval.",
+    "regret": "Cumulative regret, mean over runs; bands are two standard errors on either side.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
     "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; grey bars are the theory's.",
-    "sweep": "Along the setting that the study varies, with 95% intervals; the floor of TV is what it comes out on "
-    "average for equal laws.",
+    "sweep": "Along the setting that the study varies, with 95% intervals; the floor of TV is its mean for samples of "
+    "equal distributions.",
     "condition": "Final regret with its 95% interval against the largest condition number met at a probe round, "
-    "median over runs; whoever keeps to one arm makes its own posterior stiffer.",
-    "quality": "Sampler quality against the regret gap to exact draws; a thin line leads from each "
-    "cell's floor of TV, what it comes out on average for equal laws, to its TV.",
+    "median over runs; a sampler that keeps playing one arm makes its own posterior stiffer.",
+    "quality": "Sampler quality against the regret gap to exact draws; a thin line leads from each cell's floor of TV, "
+    "its mean for samples of equal distributions, to its TV.",
 }
 
 
-def write(folder: Path) -> Path:
-    """Draws the figures of an output folder anew and writes `report.html`. Raises InputError if it is not one."""
-    try:
-        return build(folder)
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
-    except InputError:
-        raise
-    except Exception as error:  # a stranger's folder may hold anything under our names
-        why = f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"
-        raise InputError(f"{folder} holds what no report can be made of ({why})") from None
+class Content(NamedTuple):
+    """What the report shows."""
+
+    results: StudyResults
+    findings: Sequence[str]
+    verdicts: Sequence[Verdict]
+    figures: Drawn
 
 
-def build(folder: Path, drawn: Drawn | None = None) -> Path:
-    """The same, but what the disk says is raised as it is. Figures are drawn, unless they were just now.
+class Section(NamedTuple):
+    """A section of the page; `kind` names the macro of `sections.html.jinja` that renders its content."""
 
-    Those that lie there are not looked at: they may be cut short, of fewer cells, or somebody else's.
+    id: str
+    title: str
+    kind: str
+    content: Any
+
+
+def render(content: Content) -> str:
+    """The report as an HTML page that is complete in itself.
+
+    Args:
+        content: the results with their findings, verdicts and figures.
     """
-    stored = read(folder)
-    for place in (folder, folder / "figures"):
-        sweep(place)
-    drawn = drawn or draw(folder / "figures", stored.cells, stored.data(), stored.comparison)
-    path = folder / "report.html"
-    write_atomically(path, page(stored, drawn).encode())
-    return path
-
-
-def _place(path: Path) -> int:
-    return next((index for index, name in enumerate(CAPTIONS) if path.stem.startswith(name)), len(CAPTIONS))
-
-
-def page(stored: Stored, drawn: Drawn) -> str:
-    """The page as text."""
-    labels = labels_of(stored.cells)
-    panels = {cell.id: panel for panel, cells in by_panel(stored.cells).items() for cell in cells}
-    view, data = _rounds(stored, labels, panels)
-    sections = {
-        "answer": ("Answer", _answer(stored, labels, panels)),
-        "verdicts": ("Verdicts on the paper's claims", _verdicts(stored)),
-        "choices": ("Chosen where the paper is silent", _list(stored.comparison.choices)),
-        "standings": ("Textbook and tuned settings", tables.standings_table(stored.table("standings"))),
-        "scaling": ("Exponents", tables.scaling_table(stored.table("scaling"))),
-        "failed": ("Cells that failed", _failed(stored, labels, panels)),
-        "results": ("Results", tables.summary_table(stored.rows) if stored.rows else None),
-        "quality": (
-            "Sampler quality",
-            tables.quality_table(stored.rows, [stored.probes.get(cell.id) for cell in stored.cells]),
-        ),
-        "cost": ("Work to come close to exact regret", association_tables.cost_table(stored.table("cost"))),
-        "association": (
-            "Diagnostics against regret",
-            association_tables.association_table(stored.table("association")),
-        ),
-        "by-round": (
-            "Regret around the probe rounds",
-            _folded(association_tables.by_round_table(stored.table("by_round"))),
-        ),
-        "figures": ("Figures", _figures(drawn)),
-        "rounds": ("A round, looked into", view),
-        "settings": ("Settings and versions", _settings(stored)),
-    }
-    there = {key: (title, body) for key, (title, body) in sections.items() if body is not None}
+    results, view = content.results, _rounds(content.results)
+    sections = [section for section in _sections(content, view) if section.content]
     script = asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    values: dict[str, str] = {
-        "version": str(stored.config[MARK]),
-        "study": str(stored.config.get("study", "")),
-        "title": str(stored.config.get("title", "")),
-        "question": str(stored.config.get("question", "")),
-    }
-    command = stored.config.get("command")  # that of an older run is not known
-    return Template(asset("page.html")).substitute(
-        {key: join([value]) for key, value in values.items()},
-        asked=tag("p", str(command), class_="asked") if command else "",
-        navigation=join(tag("a", title, href=f"#{key}") for key, (title, _) in there.items()),
-        sections=join(
-            (
-                tag("section", tag("h2", title), body, id=key, class_=key)
-                for key, (title, body) in there.items()
-            ),
-            "\n",
-        ),
-        data=data,
-        style=asset("report.css").strip(),
-        script=script,
-        script_hash=f"sha256-{digest}",
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            version=str(results.config.get(MARK, "")),
+            study=results.name,
+            title=results.title,
+            question=results.question,
+            command=results.command,
+            sections=sections,
+            rounds=view,
+            style=asset("report.css").strip(),
+            script=script,
+            script_digest=digest,
+        )
     )
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return environment
 
 
 @lru_cache(maxsize=8)
 def asset(name: str) -> str:
-    """A file that lies beside this one."""
+    """The text of a file beside this one."""
     return (HERE / name).read_text(encoding="utf-8")
 
 
-def _answer(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup:
-    ids = [cell.id for cell in stored.cells]
-    numbers = join(
-        tag("p", text) for text in answer(stored.rows, [labels[i] for i in ids], [panels[i] for i in ids])
-    )
-    if not stored.reading:
-        return numbers
-    said = [tag("p", sentence) for sentence in stored.reading]
-    parts = [*said[:FIRST], tag("details", tag("summary", "Gaps to exact draws, cell by cell"), numbers)]
-    if len(said) > FIRST:
-        parts.insert(
-            FIRST, tag("details", tag("summary", counted(len(said) - FIRST, "more sentence")), *said[FIRST:])
-        )
-    return join(parts)
+def _sections(content: Content, view: dict[str, Any] | None) -> list[Section]:
+    """All sections in order; those without content are not shown."""
+    results = content.results
+    return [
+        Section("answer", "Answer", "answer", _answer(content)),
+        Section("verdicts", "Verdicts on the paper's claims", "verdicts", content.verdicts),
+        Section("choices", "Chosen where the paper is silent", "list", results.comparison.choices),
+        Section(
+            "standings",
+            "Textbook and tuned settings",
+            "table",
+            tables.standings_table(records(results.standings)),
+        ),
+        Section("scaling", "Exponents", "table", tables.scaling_table(records(results.scaling))),
+        Section("failed", "Cells that failed", "failed", _failed(results)),
+        Section("results", "Results", "table", tables.summary_table(records(results.summary))),
+        Section("quality", "Sampler quality", "quality", tables.quality_table(results)),
+        Section(
+            "cost",
+            "Work to come close to exact regret",
+            "table",
+            association_tables.cost_table(records(results.cost_table)),
+        ),
+        Section(
+            "association",
+            "Diagnostics against regret",
+            "table",
+            association_tables.association_table(records(results.association_table)),
+        ),
+        Section(
+            "by-round",
+            "Regret around the probe rounds",
+            "folded_table",
+            association_tables.by_round_table(records(results.by_round)),
+        ),
+        Section("figures", "Figures", "figures", _figures(content.figures)),
+        Section("rounds", "A probed round", "round_view", view),
+        Section("settings", "Settings and versions", "settings", _settings(results)),
+    ]
 
 
-def _verdicts(stored: Stored) -> Markup | None:
-    rows = stored.verdicts
-    if not rows:
+def _answer(content: Content) -> dict[str, Any]:
+    results, more = content.results, len(content.findings) - FIRST
+    ids = [cell.id for cell in results.cells]
+    rows = records(results.summary)
+    return {
+        "findings": content.findings,
+        "first": FIRST,
+        "more": counted(more, "more sentence") if more > 0 else "",
+        "gaps": answer(rows, [results.labels[i] for i in ids], [results.panels[i] for i in ids]),
+    }
+
+
+def _failed(results: StudyResults) -> list[tuple[str, str]]:
+    """What each cell that failed or diverged is called, and why."""
+    return [
+        (f"{results.labels[cell.id]} on {results.panels[cell.id]}", ": ".join(filter(None, status)))
+        for cell in results.cells
+        if (status := results.status[cell.id]) != DONE
+    ]
+
+
+def _figures(drawn: Drawn) -> dict[str, Any] | None:
+    paths = [path for path in drawn.paths if path.suffix == ".svg"]
+    if not paths and not drawn.failures:
         return None
-    shown = join(
-        tag(
-            "details",
-            tag("summary", tag("strong", str(row.get("verdict"))), f" · {row.get('claim')}"),
-            tag("p", f"{row.get('source')}. Measured: {row.get('measured')}"),
-            _list([str(one) for one in row.get("evidence", ())]) or Markup(),
-        )
-        for row in rows
-    )
-    return join([tag("p", "By rule from the numbers; each opens to them.", class_="note"), shown])
+    ordered = sorted(paths, key=lambda path: (_order(path), path.name))
+    return {
+        "figures": [_figure(index, path) for index, path in enumerate(ordered)],
+        "failures": drawn.failures,
+    }
 
 
-def _folded(body: Markup | None) -> Markup | None:
-    """What is too long to be in the way."""
-    return None if body is None else tag("details", tag("summary", "Show the table"), body)
+def _order(path: Path) -> int:
+    return next((index for index, name in enumerate(CAPTIONS) if path.stem.startswith(name)), len(CAPTIONS))
 
 
-def _list(lines: Sequence[str]) -> Markup | None:
-    return tag("ul", *(tag("li", line) for line in lines)) if lines else None
-
-
-def _failed(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> Markup | None:
-    told = [
-        tag("li", tag("strong", f"{labels[cell.id]} on {panels[cell.id]}"), ": ", _status(row))
-        for cell, row in zip(stored.cells, stored.rows, strict=True)
-        if row.get("status", "done") != "done"
-    ]
-    return tag("ul", *told) if told else None
-
-
-def _status(row: Row) -> str:
-    return ": ".join(str(row[key]) for key in ("status", "reason") if key in row)
-
-
-def _figures(drawn: Drawn) -> Markup | None:
-    shown = sorted(
-        (path for path in drawn.paths if path.suffix == ".svg"), key=lambda path: (_place(path), path.name)
-    )
-    told = [tag("p", f"A figure could not be drawn: {line}") for line in drawn.undrawn]
-    return join([*map(_figure, range(len(shown)), shown), *told]) if shown or told else None
-
-
-def _figure(index: int, path: Path) -> Markup:
+def _figure(index: int, path: Path) -> dict[str, str]:
     name = path.stem.replace("_", " ")
-    shown = tag(
-        "div",
-        svg.inline(path, f"f{index}-"),
-        class_="card scroll",
-        tabindex=0,
-        role="region",
-        aria_label=f"Figure: {name}",
-    )
-    caption = next(
-        (text for start, text in CAPTIONS.items() if path.stem.startswith(start)), f"{name.capitalize()}."
-    )
-    return tag("figure", shown, tag("figcaption", f"{caption} File: figures/{path.name}"))
+    captions = [text for start, text in CAPTIONS.items() if path.stem.startswith(start)]
+    return {
+        "name": name,
+        "file": path.name,
+        "caption": captions[0] if captions else f"{name.capitalize()}.",
+        "svg": svg.inline(path, f"f{index}-"),
+    }
 
 
-def _rounds(stored: Stored, labels: dict[str, str], panels: dict[str, str]) -> tuple[Markup | None, Markup]:
-    """The view of a single round, and its data."""
-    known = [cell for cell in stored.cells if cell.id in stored.probes]
-    names = [
-        {
-            "label": labels[cell.id],
-            "panel": panels[cell.id],
-            "colour": look(str(cell.flat.get("sampler", "")), tuple(labels.values()))["color"],
-        }
-        for cell in known
-    ]
-    cells = rounds(names, [stored.probes[cell.id] for cell in known])
+def _rounds(results: StudyResults) -> dict[str, Any] | None:
+    """The data of the view of a probed round; None where none was probed."""
+    cells = rounds(probed_cells(results))
     if not cells:
-        return None, Markup()
-    headings = [[key, tables.SHORT.get(key, key.replace("_", " "))] for key in METRICS]
-    data: dict[str, Any] = {"cells": cells, "metrics": headings, "colours": COLOURS[:4]}
-    return Markup(asset("rounds.html")), data_block("rounds-data", data)
+        return None
+    headings = [[key, tables.heading(key)] for key in METRICS]
+    return {"cells": cells, "metrics": headings, "colours": COLOURS[:4]}
 
 
-def _settings(stored: Stored) -> Markup:
-    versions = stored.config.get("versions")
+def _settings(results: StudyResults) -> dict[str, Any]:
+    config = results.config
+    versions = config.get("versions")
     listed = {
-        "fgtsva": stored.config[MARK],
-        "code": stored.config.get("code", "unknown"),
-        "precision": stored.config.get("precision", "unknown"),
+        "fgtsva": config.get(MARK, "unknown"),
+        "code": config.get("code", "unknown"),
+        "precision": config.get("precision", "unknown"),
         **(versions if isinstance(versions, dict) else {}),
     }
-    told = tag("dl", *(join([tag("dt", str(key)), tag("dd", str(value))]) for key, value in listed.items()))
-    config = tag("pre", stored.config_text, tabindex=0, role="region", aria_label="config.yaml")
-    return join([told, tag("details", tag("summary", "All settings (config.yaml)"), config)])
+    return {"versions": list(listed.items()), "config": results.config_text}

@@ -1,6 +1,6 @@
 "use strict";
 
-// Tables: a click (or Enter, or Space) on a heading sorts by it, another one turns the order round. What is missing comes last.
+// Tables: a click (or Enter, or Space) on a heading sorts by it, a second one reverses the order. Missing values come last.
 for (const table of document.querySelectorAll("table.sortable")) {
   const headings = [...table.tHead.rows[0].cells];
   const body = table.tBodies[0];
@@ -28,10 +28,10 @@ if (view) {
   const pickCell = find("pick-cell"), pickRound = find("pick-round"), pickCoordinate = find("pick-coordinate");
 
   const element = (name, attributes = {}, text = "", within = "") => {
-    const made = within === "svg" ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (text !== "") made.textContent = text;
-    return made;
+    const node = within === "svg" ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    if (text !== "") node.textContent = text;
+    return node;
   };
   const shape = (parent, name, attributes, text = "") => parent.appendChild(element(name, attributes, text, "svg"));
   const short = (value) => value === null || value === undefined ? "–"
@@ -65,9 +65,9 @@ if (view) {
   const steps = (low, high, count) => {
     const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough));
     const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.999);
-    const made = [];
-    for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-6; value += step) made.push(Number(value.toPrecision(12)));
-    return made;
+    const ticks = [];
+    for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-6; value += step) ticks.push(Number(value.toPrecision(12)));
+    return ticks;
   };
   const key = (entries) => {
     const list = element("ul", { class: "key" });
@@ -177,8 +177,8 @@ if (view) {
     drawMetrics(round);
     const run = round.run === undefined ? "" : `, run ${round.run}`;
     const m = round.metrics || {};
-    const distance = typeof m.tv === "number" ? `: total variation to exact ${short(m.tv)}` + (typeof m.tv_floor === "number" ? ` (${short(m.tv_floor)} for equal laws)` : "") : "";
-    find("round-said").textContent = `${cell.label} on ${cell.panel}, round ${round.round}${run}${distance}.`;
+    const distance = typeof m.tv === "number" ? `: total variation to exact ${short(m.tv)}` + (typeof m.tv_floor === "number" ? ` (${short(m.tv_floor)} for equal distributions)` : "") : "";
+    find("round-summary").textContent = `${cell.label} on ${cell.panel}, round ${round.round}${run}${distance}.`;
   };
   const coordinatePicked = () => draw();
   const roundPicked = () => {

@@ -1,55 +1,91 @@
-"""What the per-round view shows, thinned and rounded to stay small: action probabilities, traces, ranks."""
+"""The data of the view of a probed round, thinned and rounded to stay small: action probabilities, traces, ranks."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Int, Num
 
-from experiments.report.load import Probes
+from experiments.analysis.results import StudyResults
+from experiments.figures.style import look
 from fgtsva_ppl.diagnostics import METRICS
 
-CHAINS, DRAWS = 4, 250  # at most, of a trace
-LEAST_DRAWS = 50
-VALUES = 1_000_000  # of all traces together, about four bytes each
+CHAINS, DRAWS = 4, 250  # of a trace, at most
+MIN_DRAWS = 50
+VALUES = 1_000_000  # in all traces together, about four bytes each
 COORDINATES = 4  # of a cell: those on which its chains disagree most
 LEVELS = 999  # a trace is drawn some hundred pixels high
 BINS = 20
-ARMS = 40  # bars that can be told apart
+ARMS = 40  # bars that can be distinguished
 
 
-def rounds(names: Sequence[Mapping[str, str]], probes: Sequence[Probes]) -> list[dict[str, Any]]:
-    """Data of the view, a cell each; `names` holds its label, panel and colour."""
-    chosen = [_coordinates(known.chains) for known in probes]
-    series = sum(len(keys) * len(known.chains) for keys, known in zip(chosen, probes, strict=True))
-    draws = max(LEAST_DRAWS, min(DRAWS, VALUES // (CHAINS * max(series, 1))))
-    made = []
-    for name, known, keys in zip(names, probes, chosen, strict=True):
-        at = _probe_rounds(known)
-        made.append({**name, "rounds": [_round(known, t, keys, draws) for t in at]})
-    return [cell for cell in made if cell["rounds"]]
+class ProbedCell(NamedTuple):
+    """A cell's diagnostics and chains at its probe rounds."""
+
+    label: str
+    panel: str
+    colour: str
+    diagnostics: xr.Dataset | None  # dims (probed_run, probe), action probabilities (probed_run, probe, arm)
+    chains: Mapping[int, xr.Dataset]  # by round, dims (chain, draw, ...)
+
+    @property
+    def probes(self) -> list[int]:
+        """The rounds with diagnostics or chains."""
+        diagnosed = () if self.diagnostics is None else self.diagnostics["probe"].values
+        return sorted({*self.chains, *(int(t) for t in diagnosed)})
 
 
-def _probe_rounds(known: Probes) -> list[int]:
-    found = set(known.chains)
-    if known.diagnostics is not None and "probe" in known.diagnostics.coords:
-        found |= {int(t) for t in known.diagnostics["probe"].values}
-    return sorted(found)
+def probed_cells(results: StudyResults) -> list[ProbedCell]:
+    """The cells of a study that have results, with what is stored of their probe rounds."""
+    others = tuple(results.labels.values())
+    cells = []
+    for cell in results.done:
+        stored = results.data[cell.id].children.get("diagnostics")
+        diagnostics = None if stored is None else stored.to_dataset(inherit=False)
+        if diagnostics is not None and "probe" not in diagnostics.coords:
+            diagnostics = None
+        trees = {t: results.tree(cell, t) for t in results.probed_rounds(cell)}
+        chains = {
+            t: tree.children["posterior"].dataset for t, tree in trees.items() if "posterior" in tree.children
+        }
+        colour = look(str(cell.flat.get("sampler", "")), others)["color"]
+        cells.append(
+            ProbedCell(results.labels[cell.id], results.panels[cell.id], colour, diagnostics, chains)
+        )
+    return cells
 
 
-def _round(known: Probes, t: int, keys: Sequence[str], draws: int) -> dict[str, Any]:
-    made: dict[str, Any] = {"round": t}
-    diagnostics = known.diagnostics
-    if diagnostics is not None and "probe" in diagnostics.coords and t in diagnostics["probe"].values:
+def rounds(cells: Sequence[ProbedCell]) -> list[dict[str, Any]]:
+    """The data of the view, an entry per cell that has some."""
+    chosen = [_coordinates(cell.chains) for cell in cells]
+    series = sum(len(keys) * len(cell.chains) for keys, cell in zip(chosen, cells, strict=True))
+    draws = max(MIN_DRAWS, min(DRAWS, VALUES // (CHAINS * max(series, 1))))
+    return [
+        {
+            "label": cell.label,
+            "panel": cell.panel,
+            "colour": cell.colour,
+            "rounds": [_round(cell, t, keys, draws) for t in cell.probes],
+        }
+        for cell, keys in zip(cells, chosen, strict=True)
+        if cell.probes
+    ]
+
+
+def _round(cell: ProbedCell, t: int, keys: Sequence[str], draws: int) -> dict[str, Any]:
+    entry: dict[str, Any] = {"round": t}
+    diagnostics = cell.diagnostics
+    if diagnostics is not None and t in diagnostics["probe"].values:
         first = diagnostics.sel(probe=t)
         first = first.isel({dim: 0 for dim in first.dims if dim != "arm"})  # the run whose chains are stored
-        made["run"] = next((int(first[c]) for c in first.coords if c != "probe" and first[c].ndim == 0), 0)
-        made["metrics"] = {key: _number(first[key].item()) for key in METRICS if key in first}
-        made |= _arms(first)
-    if t in known.chains:
-        values = _series(known.chains[t])
-        made["chains"] = {key: _chains(values[key], draws) for key in keys if key in values}
-    return made
+        entry["run"] = next((int(first[c]) for c in first.coords if c != "probe" and first[c].ndim == 0), 0)
+        entry["metrics"] = {key: _number(first[key].item()) for key in METRICS if key in first}
+        entry |= _arms(first)
+    if t in cell.chains:
+        values = _series(cell.chains[t])
+        entry["chains"] = {key: _chains(values[key], draws) for key in keys if key in values}
+    return entry
 
 
 def _arms(first: xr.Dataset) -> dict[str, Any]:
@@ -72,17 +108,17 @@ def _arms(first: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _series(posterior: xr.Dataset) -> dict[str, np.ndarray]:
+def _series(posterior: xr.Dataset) -> dict[str, Num[np.ndarray, "chains draws"]]:
     """Every coordinate of every site as (chain, draw)."""
-    found = {}
+    series = {}
     for name, values in posterior.data_vars.items():
         if not {"chain", "draw"} <= set(values.dims) or not np.issubdtype(values.dtype, np.number):
             continue
         array = values.transpose("chain", "draw", ...).values
         for index in np.ndindex(array.shape[2:]):
             suffix = f"[{', '.join(map(str, index))}]" if index else ""
-            found[f"{name}{suffix}"] = array[(..., *index)]
-    return found
+            series[f"{name}{suffix}"] = array[(..., *index)]
+    return series
 
 
 def _coordinates(chains: Mapping[int, xr.Dataset]) -> list[str]:
@@ -94,14 +130,14 @@ def _coordinates(chains: Mapping[int, xr.Dataset]) -> list[str]:
     return [key for key in worst if key in kept]
 
 
-def _disagreement(values: np.ndarray) -> float:
-    """Variance of the chains' means, in units of the variance within them; infinite where a chain stands still."""
+def _disagreement(values: Num[np.ndarray, "chains draws"]) -> float:
+    """Variance of the chains' means, in units of the variance within them; infinite where a chain does not move."""
     if not np.all(np.isfinite(values)) or np.any(np.ptp(values, axis=1) == 0):
         return float("inf")
     return float(values.mean(axis=1).var() / values.var(axis=1).mean())
 
 
-def _chains(values: np.ndarray, draws: int) -> dict[str, Any]:
+def _chains(values: Num[np.ndarray, "chains draws"], draws: int) -> dict[str, Any]:
     """The trace in steps of a thousandth of its range, and how many draws of a chain fall in each bin of all ranks."""
     kept = values[:CHAINS]
     thin = -(-kept.shape[1] // draws)
@@ -122,17 +158,17 @@ def _chains(values: np.ndarray, draws: int) -> dict[str, Any]:
     }
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Rank histograms by chain. Draws that are equal share their ranks' middle."""
-    _, place, counts = np.unique(values.ravel(), return_inverse=True, return_counts=True)
+def _ranks(values: Num[np.ndarray, "chains draws"]) -> Int[np.ndarray, "chains bins"]:
+    """Rank histograms by chain; equal draws have the mean of their ranks."""
+    _, group, counts = np.unique(values.ravel(), return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    middle = (last - (counts + 1) / 2)[place].reshape(values.shape)
+    middle = (last - (counts + 1) / 2)[group].reshape(values.shape)
     bins = np.minimum((middle * BINS / values.size).astype(int), BINS - 1)
     return np.stack([np.bincount(chain, minlength=BINS) for chain in bins])
 
 
 def _number(value: float) -> float | str | None:
-    """Four digits; what JSON cannot say is a word or nothing."""
+    """Four digits; JSON has no infinity and no NaN, so these are a string and null."""
     if np.isnan(value):
         return None
     return float(f"{value:.4g}") if np.isfinite(value) else "∞" if value > 0 else "−∞"

@@ -1,11 +1,10 @@
-"""A figure's SVG made part of the page: only shapes and text go in, under names of its own."""
+"""A figure as part of the page: only shapes and text of its SVG are kept, with ids of its own."""
 
 import re
 import xml.etree.ElementTree as ET
 from html import escape
 from pathlib import Path
 
-from experiments.report.markup import Markup, tag
 from samplers.errors import InputError
 
 SHAPES = {
@@ -25,12 +24,20 @@ SHAPES = {
 SHAPES |= {"polygon", "image", "title", "desc", "linearGradient", "stop", "pattern", "marker"}
 SIZE = re.compile(r"0 0 ([\d.]+) ([\d.]+)")
 POINT = 4 / 3  # CSS pixels
-LEAST = 0.63  # of a figure's natural size: smaller, its labels cannot be read, so it scrolls in its box
-MOST = 1.25
+MIN_SCALE = 0.63  # of a figure's natural size: smaller, its labels cannot be read, so it scrolls in its box
+MAX_SCALE = 1.25
 
 
-def inline(path: Path, prefix: str) -> Markup:
-    """The figure as an element. It is our own, yet trusted no more than anybody's: InputError where it is no SVG."""
+def inline(path: Path, prefix: str) -> str:
+    """The figure as an SVG element that is safe to put into a page, even if it is not ours.
+
+    Args:
+        path: an SVG file.
+        prefix: of all ids, so that those of several figures differ.
+
+    Raises:
+        InputError: the file is not an SVG figure of ours.
+    """
     try:
         root = ET.parse(path).getroot()
     except (ET.ParseError, OSError, ValueError) as error:
@@ -39,16 +46,10 @@ def inline(path: Path, prefix: str) -> Markup:
     if _name(root.tag) != "svg" or size is None:
         raise InputError(f"{path} is not a figure of ours")
     width = float(size[1]) * POINT
-    title = path.stem.replace("_", " ")
-    opening = tag(
-        "svg",
-        Markup("\0"),
-        viewBox=size[0],
-        role="img",
-        aria_label=title,
-        style=f"min-width:{LEAST * width:.0f}px;width:{MOST * width:.0f}px",
-    )
-    return Markup(opening.replace("\0", "".join(_element(child, prefix) for child in root)))
+    title = escape(path.stem.replace("_", " "))
+    style = f"min-width:{MIN_SCALE * width:.0f}px;width:{MAX_SCALE * width:.0f}px"
+    inside = "".join(_element(child, prefix) for child in root)
+    return f'<svg viewBox="{size[0]}" role="img" aria-label="{title}" style="{style}">{inside}</svg>'
 
 
 def _element(element: ET.Element, prefix: str) -> str:
@@ -66,7 +67,7 @@ def _element(element: ET.Element, prefix: str) -> str:
 
 
 def _value(key: str, value: str, prefix: str) -> str | None:
-    """An attribute's value with names made the figure's own; None for what acts or points outside."""
+    """An attribute's value with prefixed ids; None for event handlers and references to other files."""
     if key.lower().startswith("on"):
         return None
     if key == "id":
@@ -81,5 +82,5 @@ def _value(key: str, value: str, prefix: str) -> str | None:
 
 
 def _name(qualified: object) -> str:
-    """Without the namespace; a comment has no name."""
+    """The name without its namespace; a comment has none."""
     return qualified.rpartition("}")[2] if isinstance(qualified, str) else ""

@@ -1,19 +1,18 @@
-"""Tables that sort: the summary's rows, and the diagnostics' medians."""
+"""The report's tables as plain data: captions, headings, and fields with what they sort by."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.analysis.statistics import Interval
-from experiments.analysis.summary import LOCKED, NAMES, Row
-from experiments.report.load import Probes
-from experiments.report.markup import Markup, join, tag
-from experiments.report.reading import interval
+from experiments.analysis.results import StudyResults
+from experiments.analysis.statistics import Interval, known_median
+from experiments.analysis.summary import LOCKED_IN, NAMES, Row, records
+from experiments.report.answer import gap_of, signed
 from fgtsva_ppl.diagnostics import METRICS
 
 FIXED = (*NAMES, "runs", "rounds", "seed")
-TOGETHER = (
+JOINED = (  # shown in one field with another, or in a section of their own
     "status",
     "reason",
     "final_regret_mean",
@@ -24,12 +23,12 @@ TOGETHER = (
     "regret_gap_median",
     "locked_share",
 )
-TAILS = {"regret_gap_median": "median gap", "locked_share": f"runs above {LOCKED:g}\u00d7 exact"}
+TAILS = {"regret_gap_median": "median gap", "locked_share": f"runs above {LOCKED_IN:g}\u00d7 exact"}
 HEADINGS = {
     "final_regret_median": "median regret",
     "acceptance_rate": "acceptance",
     "divergences": "divergences",
-    "num_resets": "num_resets",
+    "num_resets": "resets",
     "gradients_per_round": "gradients / round",
     "seconds": "computing, s",
     "compile_seconds": "compiling, s",
@@ -53,11 +52,11 @@ SHORT = {
 }
 
 
-OF_REPLICAS = ("acceptance_rate", "divergences")
+REPLICA_METRICS = ("acceptance_rate", "divergences")  # measured on replicas of the round's own draw
 
 
 class Field(NamedTuple):
-    """A table's cell: what is shown, and what it sorts by (None: it is missing, and comes last)."""
+    """A field of a table: what is shown, and what it sorts by (None: it is missing, and comes last)."""
 
     text: str
     key: float | str | None
@@ -67,48 +66,49 @@ class Field(NamedTuple):
         """Whether it sorts as a number."""
         return not isinstance(self.key, str)
 
+    @property
+    def sort_key(self) -> str:
+        """The key as JavaScript reads it."""
+        return str(self.key).replace("inf", "Infinity") if self.numeric else str(self.key)
+
 
 class Column(NamedTuple):
-    """A heading and how a row's field is made."""
+    """A heading, and a function from a row to its field."""
 
     heading: str
     field: Callable[[Row], Field]
 
 
-def table(caption: str, columns: Sequence[Column], rows: Sequence[Row]) -> Markup:
-    """A table whose headings sort it; the first column names the row. It scrolls inside its own box."""
+class Table(NamedTuple):
+    """A table whose headings sort it; the first column names the row."""
+
+    caption: str
+    headings: list[str]
+    rows: list[list[Field]]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns sort as numbers."""
+        return [all(field.numeric for field in column) for column in zip(*self.rows, strict=True)]
+
+
+class QualityTable(NamedTuple):
+    """Medians of diagnostics, what its columns mean, and which cells lack a reference."""
+
+    table: Table
+    unavailable: str
+    meanings: list[tuple[str, str]]
+
+
+def make_table(caption: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    """A table of rows."""
     fields = [[column.field(row) for column in columns] for row in rows]
-    numeric = [all(field.numeric for field in column) for column in zip(*fields, strict=True)]
-    head = [
-        tag(
-            "th",
-            tag("button", column.heading, type="button"),
-            scope="col",
-            aria_sort="none",
-            class_="number" if right else None,
-        )
-        for column, right in zip(columns, numeric, strict=True)
-    ]
-    body = [
-        tag("tr", *(_cell(f, n, i) for i, (f, n) in enumerate(zip(row, numeric, strict=True))))
-        for row in fields
-    ]
-    made = tag(
-        "table",
-        tag("caption", caption),
-        tag("thead", tag("tr", *head)),
-        tag("tbody", *body),
-        class_="sortable",
-    )
-    return tag("div", made, class_="scroll", tabindex=0, role="region", aria_label=caption.partition(".")[0])
+    return Table(caption, [column.heading for column in columns], fields)
 
 
-def _cell(field: Field, numeric: bool, index: int) -> Markup:
-    key = str(field.key).replace("inf", "Infinity") if isinstance(field.key, float) else field.key
-    attributes: dict[str, Any] = {"data_key": key, "class_": "number" if numeric else None}
-    if index == 0:
-        return tag("th", field.text, scope="row", **attributes)
-    return tag("td", field.text, **attributes)
+def heading(metric: str) -> str:
+    """A diagnostic's name as a heading."""
+    return SHORT.get(metric, metric.replace("_", " "))
 
 
 def shown(value: object) -> str:
@@ -135,6 +135,20 @@ def of(key: str) -> Callable[[Row], Field]:
     return lambda row: plain(row.get(key))
 
 
+def interval_of(key: str) -> Callable[[Row], Field]:
+    """A row's value with the ends of its interval."""
+
+    def field(row: Row) -> Field:
+        value, low, high = (row.get(name) for name in (key, f"{key}_low", f"{key}_high"))
+        if value is None:
+            return Field("–", None)
+        unknown = float("nan")
+        ends = Interval(value, unknown if low is None else low, unknown if high is None else high)
+        return Field(ends.format(shown), float(value))
+
+    return field
+
+
 def _regret(row: Row) -> Field:
     mean, error = row.get("final_regret_mean"), row.get("final_regret_se")
     if mean is None:
@@ -143,58 +157,56 @@ def _regret(row: Row) -> Field:
 
 
 def _gap(row: Row) -> Field:
-    if "regret_gap" not in row:
-        return Field("–", None)
-    unknown = float("nan")
-    gap = Interval(row["regret_gap"], row.get("regret_gap_low", unknown), row.get("regret_gap_high", unknown))
-    return Field(interval(gap), float(gap.value))
+    gap = gap_of(row)
+    return Field("–", None) if gap is None else Field(gap.format(signed), float(gap.value))
 
 
-def _varied(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
+def _differing(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
     return [key for key in keys if len({row.get(key) for row in rows}) > 1]
 
 
-def naming(rows: Sequence[Row]) -> list[Column]:
-    """The columns that tell rows apart: who, where, and the settings that differ."""
-    who = [key for key in _varied(rows, ("agent", "posterior", "sampler")) if key != "sampler"]
+def naming_columns(rows: Sequence[Row]) -> list[Column]:
+    """The columns that distinguish rows: sampler or agent, environment, and the settings that differ."""
+    who = [key for key in _differing(rows, ("agent", "posterior", "sampler")) if key != "sampler"]
     main = "sampler" if any("sampler" in row for row in rows) else "agent"
     settings = list(dict.fromkeys(key for row in rows for key in row if "." in key))
     keys = [
         main,
         *(key for key in who if key != main),
-        *_varied(rows, ("environment", "runs", "rounds", "seed")),
+        *_differing(rows, ("environment", "runs", "rounds", "seed")),
     ]
     return [Column(key.partition(".")[2] or key, of(key)) for key in [*keys, *settings]]
 
 
-def summary_table(rows: Sequence[Row]) -> Markup:
-    """Regret, its gap to exact draws, and what was paid for it."""
-    there = dict.fromkeys(key for row in rows for key in row if "." not in key)
-    known = [key for key in HEADINGS if key in there]
-    others = [key for key in there if key not in (*FIXED, *TOGETHER, *HEADINGS, *METRICS)]
-    rest = [*known, *others]
+def summary_table(rows: Sequence[Row]) -> Table | None:
+    """Regret, its gap to exact draws, and what it cost; None without cells."""
+    if not rows:
+        return None
+    present = dict.fromkeys(key for row in rows for key in row if "." not in key)
+    known = [key for key in HEADINGS if key in present]
+    others = [key for key in present if key not in (*FIXED, *JOINED, *HEADINGS, *METRICS)]
     columns = [
-        *naming(rows),
+        *naming_columns(rows),
         Column("regret", _regret),
-        *(Column(HEADINGS.get(key, key.replace("_", " ")), of(key)) for key in rest),
+        *(Column(HEADINGS.get(key, key.replace("_", " ")), of(key)) for key in [*known, *others]),
     ]
     caption = "Regret and cost. Regret at the end: mean over runs ± standard error, and median."
     if any("regret_gap" in row for row in rows):
         at = 1 + next((i for i, c in enumerate(columns) if c.heading == "median regret"), len(columns) - 1)
-        tails = [Column(heading, of(key)) for key, heading in TAILS.items() if key in there]
+        tails = [Column(text, of(key)) for key, text in TAILS.items() if key in present]
         columns[at:at] = [Column("gap to exact", _gap), *tails]
         caption += (
             " Gap: paired difference to exact draws under the same random numbers, mean with its 95% interval, and "
-            f"median. Beside them the share of runs with more than {LOCKED:g} times the mean regret of exact draws: a "
-            "few that are locked in carry a mean."
+            f"median. Beside them the share of runs with more than {LOCKED_IN:g} times the mean regret of exact draws: "
+            "a few that are locked in carry a mean."
         )
     constant = [
-        f"{key} {rows[0][key]}" for key in FIXED if key in rows[0] and key not in _varied(rows, FIXED)
+        f"{key} {rows[0][key]}" for key in FIXED if key in rows[0] and key not in _differing(rows, FIXED)
     ]
-    return table(caption + (f" All cells: {', '.join(constant)}." if constant else ""), columns, rows)
+    return make_table(caption + (f" All cells: {', '.join(constant)}." if constant else ""), columns, rows)
 
 
-def standings_table(rows: Sequence[Row]) -> Markup | None:
+def standings_table(rows: Sequence[Row]) -> Table | None:
     """Algorithms at textbook and tuned settings; None where none were compared."""
     if not rows:
         return None
@@ -205,11 +217,11 @@ def standings_table(rows: Sequence[Row]) -> Markup | None:
         "regret after all rounds over that after half of them; 0 when everything is learnt, 0.5 like the root of T, "
         "1 when nothing is."
     )
-    return table(caption, columns, rows)
+    return make_table(caption, columns, rows)
 
 
-def scaling_table(rows: Sequence[Row]) -> Markup | None:
-    """Exponents beside the theory's; None where none were fitted."""
+def scaling_table(rows: Sequence[Row]) -> Table | None:
+    """Fitted exponents beside those of Table 1; None where none were fitted."""
     if not rows:
         return None
     columns = [Column(key, of(key)) for key in ("algorithm", "axis", "level")]
@@ -219,65 +231,49 @@ def scaling_table(rows: Sequence[Row]) -> Markup | None:
         "Exponents. Slopes of log regret with 95% intervals, beside those of Table 1. Growth with the rounds, at the "
         "point where it is fastest: an exponent says nothing of a rate where it is near 1."
     )
-    return table(caption, columns, rows)
+    return make_table(caption, columns, rows)
 
 
-def interval_of(key: str) -> Callable[[Row], Field]:
-    """A row's value with the ends of its interval."""
-
-    def field(row: Row) -> Field:
-        value, low, high = (row.get(name) for name in (key, f"{key}_low", f"{key}_high"))
-        if value is None:
-            return Field("–", None)
-        return Field(f"{shown(value)} [{shown(low)}, {shown(high)}]", float(value))
-
-    return field
-
-
-def quality_table(rows: Sequence[Row], probes: Sequence[Probes | None]) -> Markup | None:
+def quality_table(results: StudyResults) -> QualityTable | None:
     """Medians of the diagnostics over diagnosed runs and probe rounds; None where nothing was diagnosed."""
-    medians = [_medians(known) for known in probes]
-    chosen = [{**row, "_medians": found} for row, found in zip(rows, medians, strict=True) if found]
+    rows = records(results.summary)
+    medians = [_medians(results, cell.id) for cell in results.cells]
+    chosen = [{**row, "_medians": known} for row, known in zip(rows, medians, strict=True) if known]
     if not chosen:
         return None
     keys = [key for key in METRICS if any(key in row["_medians"] for row in chosen)]
-    columns = [*naming(rows), *(Column(SHORT.get(key, key.replace("_", " ")), _median(key)) for key in keys)]
-    meanings = [
-        join([tag("dt", SHORT.get(key, key.replace("_", " "))), tag("dd", _meaning(key))]) for key in keys
-    ]
+    columns = [*naming_columns(rows), *(Column(heading(key), _median_field(key)) for key in keys)]
     caption = (
         "Sampler quality. Medians over diagnosed runs and probe rounds; – where a notion does not apply."
     )
-    legend = tag("details", tag("summary", "What the columns mean"), tag("dl", *meanings))
-    return join([table(caption, columns, chosen), *_refusals(rows, probes), legend])
+    meanings = [(heading(key), _meaning(key)) for key in keys]
+    return QualityTable(make_table(caption, columns, chosen), _unavailable(results), meanings)
 
 
 def _meaning(key: str) -> str:
-    return METRICS[key] + (", over replicas of the round's own draw" if key in OF_REPLICAS else "")
+    return METRICS[key] + (", over replicas of the round's own draw" if key in REPLICA_METRICS else "")
 
 
-def _refusals(rows: Sequence[Row], probes: Sequence[Probes | None]) -> list[Markup]:
-    """Which cells have rounds without a reference, and why: there a dash means unknown."""
-    told = [
-        f"{row['environment']} {row['sampler']}: {known.refused}."
-        for row, known in zip(rows, probes, strict=True)
-        if known is not None and known.refused
-    ]
-    return [tag("p", " ".join(told))] if told else []
+def _unavailable(results: StudyResults) -> str:
+    """Which cells have rounds without an exact reference, and why: there a dash means unknown."""
+    sentences = []
+    for cell in results.done:
+        stored = results.data[cell.id].children.get("diagnostics")
+        refused = "" if stored is None else str(stored.attrs.get("refused", ""))
+        if refused:
+            sentences.append(f"{cell.flat['environment']} {cell.flat.get('sampler', '')}: {refused}.")
+    return " ".join(sentences)
 
 
-def _median(key: str) -> Callable[[Row], Field]:
+def _median_field(key: str) -> Callable[[Row], Field]:
     return lambda row: plain(row["_medians"].get(key))
 
 
-def _medians(probes: Probes | None) -> Mapping[str, float]:
-    """Of the values that are numbers, infinite ones included."""
-    if probes is None or probes.diagnostics is None:
+def _medians(results: StudyResults, cell: str) -> Mapping[str, float]:
+    """Of the diagnostics that a cell has, without those that are NaN everywhere."""
+    data = results.data.get(cell)
+    if data is None or "diagnostics" not in data.children:
         return {}
-    found = {}
-    for name, values in probes.diagnostics.data_vars.items():
-        if str(name) in METRICS and np.issubdtype(values.dtype, np.number):
-            known = values.values[~np.isnan(values.values)]
-            if known.size:
-                found[str(name)] = float(np.median(known))
-    return found
+    stored = data.children["diagnostics"].dataset
+    medians = {name: known_median(stored[name].values) for name in METRICS if name in stored}
+    return {name: median for name, median in medians.items() if not np.isnan(median)}

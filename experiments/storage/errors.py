@@ -1,17 +1,17 @@
-"""What can go wrong with stored results."""
+"""Errors of stored results. Nothing here imports JAX."""
 
 from pathlib import Path
 
 
 class DamagedError(Exception):
-    """A stored cell that is not what was written."""
+    """A stored file that is not what was written."""
 
 
 class StoreError(Exception):
-    """Results that cannot be written: a full disk, a folder that is no longer there."""
+    """Results cannot be written, e.g. because the disk is full or the folder was removed."""
 
     def __init__(self, folder: Path, error: Exception) -> None:
         why = (isinstance(error, OSError) and error.strerror) or (str(error).splitlines() or [""])[0]
         super().__init__(
-            f"cannot write to {folder}: {why}. What is stored is kept; the same command goes on from there"
+            f"cannot write to {folder}: {why}. Stored results are kept; the same command continues from there"
         )

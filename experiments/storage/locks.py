@@ -1,4 +1,4 @@
-"""Who does what, among processes that share an output folder."""
+"""Locks on cells, among processes that share an output folder."""
 
 import errno
 import hashlib
@@ -11,16 +11,16 @@ from types import TracebackType
 
 try:
     import fcntl
-except ImportError:  # not on this system: processes do the same work twice, and files are whole all the same
+except ImportError:  # on systems without locks, processes compute the same cells twice; files stay complete
     fcntl = None  # type: ignore[assignment]
 
-SHARED = fcntl is not None
-PATIENCE = 0.2  # seconds between two looks at what another process is doing
+AVAILABLE = fcntl is not None
+POLL_INTERVAL = 0.2  # seconds between attempts to get a lock of another process
 TAKEN = (errno.EACCES, errno.EAGAIN)
 
 
 class Locks:
-    """Names that one process at a time has, each a byte of one file. The system frees them when a process ends."""
+    """Named locks, each one byte of a file. The operating system releases them when a process ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -36,7 +36,7 @@ class Locks:
         os.close(self._file)
 
     def acquire(self, name: str) -> bool:
-        """Whether the name is now ours. Where the file system knows no locks, it always is."""
+        """Whether this process has the lock now. On a file system without locks it always has."""
         if fcntl is None:
             return True
         try:
@@ -46,15 +46,15 @@ class Locks:
         return True
 
     def release(self, name: str) -> None:
-        """Lets others have the name."""
+        """Releases the lock for other processes."""
         if fcntl is not None:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte(name))
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
-        """Waits until the name is ours."""
+        """Waits for the lock and holds it for the block."""
         while not self.acquire(name):
-            time.sleep(PATIENCE)
+            time.sleep(POLL_INTERVAL)
         try:
             yield
         finally:

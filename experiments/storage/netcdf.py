@@ -1,7 +1,7 @@
-"""Labelled arrays as netCDF files, and back. Read as HDF5: xarray takes a second to open what has a hundred groups.
+"""Writes trees of labelled arrays as netCDF files, and reads them as HDF5: xarray is slow with hundreds of groups.
 
-A file ends with a digest of the bytes before it, which HDF5 and xarray do not mind. It is looked at first: of a single
-wrong bit HDF5 can make a loop without end, or take the process down.
+A file ends with a digest of the bytes before it, which HDF5 and xarray ignore. It is checked before the file is opened:
+a single wrong bit can make HDF5 loop forever or crash the process.
 """
 
 import hashlib
@@ -13,17 +13,18 @@ import h5netcdf
 import h5py
 import numpy as np
 import xarray as xr
+from jaxtyping import Shaped
 from xarray.backends import H5NetCDFStore
 
 from experiments.storage.errors import DamagedError
 
-SEAL = hashlib.sha256().digest_size  # bytes at the end
-BARE = b"This is a netCDF dimension but not a netCDF variable"
+DIGEST_SIZE = hashlib.sha256().digest_size  # bytes at the end of a file
+NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
 INTERNAL = ("_NC", "_Netcdf4", "_nc3", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST")
 
 
 def to_netcdf_bytes(tree: xr.DataTree) -> bytes:
-    """A tree as a netCDF file in memory: HDF5 on a disk that is full takes the whole process down."""
+    """A tree as the bytes of a netCDF file; HDF5 itself would crash the process on a full disk."""
     with h5py.File("tree", "w", driver="core", backing_store=False) as memory:
         with h5netcdf.File(memory, "w") as file:
             for node in tree.subtree:
@@ -37,19 +38,19 @@ def to_netcdf_bytes(tree: xr.DataTree) -> bytes:
 
 
 def with_digest(content: bytes) -> bytes:
-    """The same with its digest at the end."""
+    """The content with its digest appended."""
     return content + hashlib.sha256(content).digest()
 
 
 def check_digest(path: Path) -> None:
-    """Raises DamagedError where a file is not what was written."""
+    """Raises DamagedError if a file is not what was written."""
     content = memoryview(path.read_bytes())
-    if hashlib.sha256(content[:-SEAL]).digest() != content[-SEAL:]:
+    if hashlib.sha256(content[:-DIGEST_SIZE]).digest() != content[-DIGEST_SIZE:]:
         raise DamagedError(f"{path} is not what was written")
 
 
 def from_netcdf(path: Path) -> xr.DataTree:
-    """The tree in a file of ours. Raises DamagedError for one that was changed, ValueError for one that is not ours."""
+    """Reads a tree. Raises DamagedError if the file was changed, ValueError if it was not written by this package."""
     check_digest(path)
     with h5py.File(path) as file:
         check_links(file)
@@ -64,7 +65,7 @@ def _groups(group: h5py.Group) -> Iterator[tuple[str, h5py.Group]]:
 
 
 def check_links(group: h5py.Group) -> None:
-    """Raises ValueError where a name stands for something in another file."""
+    """Raises ValueError if a link points to another file."""
     for name in group:
         if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
             raise ValueError(f"{name} points to another file")
@@ -73,44 +74,44 @@ def check_links(group: h5py.Group) -> None:
 
 
 def dataset(group: h5py.Group) -> xr.Dataset:
-    """The variables of a group; one that is named after its dimension is a coordinate."""
+    """The variables of a group; a variable named after its dimension is a coordinate."""
     items = {name: item for name, item in group.items() if isinstance(item, h5py.Dataset)}
     scales = {_address(item): name for name, item in items.items() if item.is_scale}
     return xr.Dataset(
         {
             name: (_dimensions(name, item, scales), _numbers(name, item))
             for name, item in items.items()
-            if not (item.is_scale and bytes(item.attrs.get("NAME", b"")).startswith(BARE))
+            if not (item.is_scale and bytes(item.attrs.get("NAME", b"")).startswith(NO_VARIABLE))
         },
         attrs=_attributes(group),
     )
 
 
 def _attributes(group: h5py.Group) -> dict[str, Any]:
-    """What is written beside the arrays, in plain types."""
-    found = {name: group.attrs[name] for name in group.attrs if not name.startswith(INTERNAL)}
+    """The attributes of a group, in plain types."""
+    attributes = {name: group.attrs[name] for name in group.attrs if not name.startswith(INTERNAL)}
     return {
         name: value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
-        for name, value in found.items()
+        for name, value in attributes.items()
     }
 
 
-def _numbers(name: str, item: h5py.Dataset) -> np.ndarray:
-    """A dataset's values. What lies in another file is not read, and objects are nothing that we write."""
+def _numbers(name: str, item: h5py.Dataset) -> Shaped[np.ndarray, "..."]:
+    """The values of a dataset. Data in another file are not read; objects are never written here."""
     if item.external or item.is_virtual or item.dtype.kind not in "biuf":
         raise ValueError(f"{name} is not an array of numbers")
-    found = np.asarray(item[()])
-    return found.astype(bool) if item.attrs.get("dtype") == "bool" else found
+    values = np.asarray(item[()])
+    return values.astype(bool) if item.attrs.get("dtype") == "bool" else values
 
 
 def _dimensions(name: str, item: h5py.Dataset, scales: Mapping[int, str]) -> tuple[str, ...]:
-    """The names of a variable's dimensions, by address: to tell a name, HDF5 would search the whole file."""
+    """The names of a variable's dimensions, by address: to find a name, HDF5 would search the whole file."""
     if item.is_scale:
         return (name,)
-    found = (dimension[0] for dimension in item.dims)
-    return tuple(scales.get(_address(scale)) or scale.name.rpartition("/")[2] for scale in found)
+    attached = (dimension[0] for dimension in item.dims)
+    return tuple(scales.get(_address(scale)) or scale.name.rpartition("/")[2] for scale in attached)
 
 
 def _address(item: h5py.Dataset) -> int:
-    """Where an object lies in its file."""
+    """The address of an object in its file."""
     return int(h5py.h5o.get_info(item.id).addr)

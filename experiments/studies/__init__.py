@@ -1,1 +1,50 @@
-"""One folder per study."""
+"""One folder per study: its `study.yaml` and, where it has them, its own findings, claims and figures.
+
+A new study is a new folder. `study.yaml` says what is run. `__init__.py` imports the modules that the study has:
+
+- `findings.py` with `findings(results) -> list[str]`: sentences that follow from the numbers; without it those that
+  hold for any study (`analysis.findings`).
+- `claims.py` with `claims(results) -> Iterator[Verdict]`: claims of the paper with the evidence for them.
+- `figures.py` with `figures(results) -> dict[str, Draft]`: figures instead of the usual ones, by file name.
+"""
+
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from experiments.analysis.results import StudyResults
+    from experiments.analysis.verdicts import Verdict
+    from experiments.figures.draw import Draft
+
+
+class Hooks(NamedTuple):
+    """What a study brings of its own; None where it has nothing."""
+
+    findings: "Callable[[StudyResults], list[str]] | None" = None
+    claims: "Callable[[StudyResults], Iterable[Verdict]] | None" = None
+    figures: "Callable[[StudyResults], Mapping[str, Draft]] | None" = None
+
+
+def hooks(name: str) -> Hooks:
+    """What the study of this name brings of its own; nothing for a name that is no folder here."""
+    return _all_hooks().get(name, Hooks())
+
+
+@lru_cache(maxsize=1)
+def _all_hooks() -> dict[str, Hooks]:
+    """The hooks of every folder here. All are imported, so that no stored name decides what is."""
+
+    def fail(name: str) -> None:
+        raise  # the ImportError that pkgutil would hide
+
+    packages = [one.name for one in pkgutil.walk_packages(__path__, f"{__name__}.", fail) if one.ispkg]
+    return {name.rpartition(".")[2]: Hooks(**_functions(sys.modules[name])) for name in packages}
+
+
+def _functions(package: object) -> dict[str, Any]:
+    """The function of each module that is named after it."""
+    modules = {kind: getattr(package, kind, None) for kind in Hooks._fields}
+    return {kind: getattr(module, kind) for kind, module in modules.items() if module is not None}

@@ -10,18 +10,26 @@ from helpers.made_up_comparison import ROUNDS, luck, shape, simulation, study, t
 from helpers.montecarlo import SEED
 from scipy import stats
 
+from experiments.analysis.analyse import analyse
 from experiments.analysis.bounds import bound
 from experiments.analysis.hyperparameters import choose, growth, halves, standing_rows, tuned_algorithms
-from experiments.analysis.scaling import THEORY, exponent, exponent_difference, lines, scaling_rows
-from experiments.analysis.scene import NAMED, OURS
+from experiments.analysis.results import StudyResults
+from experiments.analysis.scaling import THEORY, exponent, exponent_difference
 from experiments.analysis.statistics import Interval, paired_ratio
-from experiments.analysis.verdicts import NOT_REPRODUCED, REPRODUCED, Evidence, Verdict, page
+from experiments.analysis.verdicts import (
+    BASELINES,
+    NOT_REPRODUCED,
+    OURS,
+    REPRODUCED,
+    Evidence,
+    Verdict,
+    to_markdown,
+)
 from experiments.cli import commands
-from experiments.config.compose import read_study, resolve
+from experiments.config.compose import resolve
+from experiments.config.study_files import read_study
 from experiments.execute import runner
 from experiments.figures.curves import regret_curves
-from experiments.report import write
-from experiments.studies import claims
 from fgtsva_ppl import theory
 from samplers.errors import InputError
 
@@ -41,8 +49,8 @@ def test_a_verdict_follows_from_what_holds():
 
 
 def test_the_page_names_claim_number_interval_and_verdict():
-    made = Verdict("Figure 1", "It is better", "a ratio.", evidence(True, False)).plain()
-    text = page("A study", [made], ["Horizon: some."])
+    verdict = Verdict("Figure 1", "It is better", "a ratio.", evidence(True, False))
+    text = to_markdown("A study", [verdict], ["Horizon: some."])
     for part in ("## It is better", "Figure 1", "1 [0.5, 1.5], holds", "does not hold", "Horizon: some."):
         assert part in text
     assert "general reward functions (abstract). No number here speaks to it" in text
@@ -55,7 +63,9 @@ def test_the_page_names_claim_number_interval_and_verdict():
 def oful(*words):
     """OFUL's cells in sparse noise, and the study's comparison."""
     made = study("figure1", "environment=sparse", *words)
-    return [cell for cell in made.cells if made.comparison.entries[cell.id].name == "OFUL"], made.comparison
+    return [
+        cell for cell in made.cells if made.comparison.algorithm_runs[cell.id].name == "OFUL"
+    ], made.comparison
 
 
 def place_of(cells, comparison, regret):
@@ -82,7 +92,7 @@ def test_what_is_reported_has_no_part_in_the_choice():
     rng = np.random.default_rng(1)
     for _ in range(5):
         place, _ = place_of(*oful(), lambda cell: cell.flat["agent.radius"] if cell.seed else rng.uniform())
-        assert place.told("tuned") == "radius=0.01 (edge)"
+        assert place.describe("tuned") == "radius=0.01 (edge)"
 
 
 def test_all_the_other_seeds_tune_together():
@@ -110,10 +120,10 @@ def test_a_tuned_value_at_the_end_of_those_that_were_tried_is_told_the_textbooks
         place, _ = place_of(
             cells, comparison, lambda cell, best=best: 1.0 if cell.flat["agent.radius"] == best else 9.0
         )
-        assert place.told("tuned") == told
-        assert place.told("textbook") == "radius=1"
+        assert place.describe("tuned") == told
+        assert place.describe("textbook") == "radius=1"
     place, _ = place_of(*oful("agent.radius=1"), lambda cell: 1.0)
-    assert place.told("tuned") == "radius=1"  # one value has no end
+    assert place.describe("tuned") == "radius=1"  # one value has no end
 
 
 def test_of_equals_the_first_is_chosen():
@@ -124,15 +134,19 @@ def test_of_equals_the_first_is_chosen():
 # Figure 1
 
 
+def verdicts_of(name, made, data):
+    return StudyResults.from_cells(name, made.cells, data, made.comparison).verdicts
+
+
 def figure1(ours, theirs):
     """Verdicts by claim; regret is given for textbook and other settings, of FGTS-VA and of all the others."""
     made = study("figure1", "environment=sparse")
     data = {}
     for cell in made.cells:
-        entry = made.comparison.entries[cell.id]
+        entry = made.comparison.algorithm_runs[cell.id]
         levels = ours if entry.name in OURS else theirs
         data[cell.id] = tree(cell, levels[0] if entry.textbook else levels[1])
-    return {v.claim: v for v in claims.judge("figure1", made.cells, data, made.comparison)}
+    return {v.claim: v for v in verdicts_of("figure1", made, data)}
 
 
 BETTER = "sparse noise: FGTS-VA outperforms SAVE"
@@ -174,7 +188,7 @@ def test_the_settings_of_both_sides_are_told():
     assert exact in ("alpha=0.1 (edge)", "alpha=0.3 (edge)")
     assert radius.startswith("radius=")
     for one in found[MARGIN].evidence:
-        assert one.note.startswith("did_you_mean: ")
+        assert one.note.startswith("nearest: ")
         assert " against " in one.note
 
 
@@ -195,7 +209,7 @@ def figure2(sparse, dense):
     data = {
         cell.id: tree(cell, regret[cell.flat["environment"]](cell.flat["posterior.c"])) for cell in made.cells
     }
-    return [verdict.outcome() for verdict in claims.judge("figure2", made.cells, data, made.comparison)]
+    return [verdict.outcome() for verdict in verdicts_of("figure2", made, data)]
 
 
 def test_figure2_comes_out_each_way():
@@ -221,7 +235,7 @@ def test_the_best_c_is_chosen_on_the_other_seed():
         cell.id: tree(cell, {0: 10.0, 1000: 10 + abs(cell.flat["posterior.c"] - 0.1)}[cell.seed])
         for cell in made.cells
     }
-    (verdict,) = claims.judge("figure2", made.cells, data, made.comparison)
+    (verdict,) = verdicts_of("figure2", made, data)
     for one in verdict.evidence:
         best, zero = one.note.removeprefix("best: ").split(" against ")
         assert best.startswith("c=0.1, alpha=")
@@ -241,8 +255,8 @@ def table1(law, rate=lambda name: 0.3):
     data = {
         cell.id: tree(
             cell,
-            law(cell, made.comparison.entries[cell.id].name),
-            rate(made.comparison.entries[cell.id].name),
+            law(cell, made.comparison.algorithm_runs[cell.id].name),
+            rate(made.comparison.algorithm_runs[cell.id].name),
         )
         for cell in made.cells
     }
@@ -250,9 +264,9 @@ def table1(law, rate=lambda name: 0.3):
 
 
 def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
-    _, data = made = table1(lambda cell, name: power_law(cell, d=1.2, variance=0.4))
-    found = lines(tuned_algorithms(made[0].cells, data, made[0].comparison), data)
-    rows = scaling_rows(found)
+    made, data = table1(lambda cell, name: power_law(cell, d=1.2, variance=0.4))
+    table = StudyResults.from_cells("table1", made.cells, data, made.comparison).scaling
+    rows = table.to_dict(orient="records")
     assert {row["algorithm"] for row in rows} == set(THEORY)
     assert len(rows) == len(THEORY) * 4 * 2
     for row in rows:
@@ -266,7 +280,7 @@ def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
 def test_table1_comes_out_each_way():
     def verdicts(law, rate=lambda name: 0.0):
         made, data = table1(law, rate)
-        return {v.claim: v.outcome() for v in claims.judge("table1", made.cells, data, made.comparison)}
+        return {v.claim: v.outcome() for v in verdicts_of("table1", made, data)}
 
     ours_d, worse = "FGTS-VA: regret grows at most like the power 1 of d, with noise", "LinVDTS-style"
     better = "FGTS-VA depends less on d than LinVDTS"
@@ -295,7 +309,7 @@ def test_intervals_of_exponents_cover_as_often_as_they_say():
 
 def test_differences_of_exponents_see_through_shared_luck():
     made, data = table1(lambda cell, name: power_law(cell, d=1.5 if name == "LinVDTS-style" else 1.0))
-    found = lines(tuned_algorithms(made.cells, data, made.comparison), data)
+    found = StudyResults.from_cells("table1", made.cells, data, made.comparison).scaling_lines
     first, second = (
         next(line for line in found if line.name == name) for name in ("FGTS-VA (exact)", "LinVDTS-style")
     )
@@ -326,7 +340,7 @@ def test_the_theorem_comes_out_either_way():
         data = {
             cell.id: tree(cell, share * bound(cell, np.array([cell.rounds])).regret[0]) for cell in made.cells
         }
-        found = claims.judge("theorem", made.cells, data, made.comparison)
+        found = verdicts_of("theorem", made, data)
         assert len(found) == 3
         assert {verdict.outcome() for verdict in found} == {expected}
         told = [len(verdict.evidence) for verdict in found]
@@ -367,7 +381,8 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
 def test_both_bounds_are_drawn_and_told_apart():
     made = resolve(["study=theorem", "environment.p=0.1", "posterior.c=0.1,0.2615"])
     data = {cell.id: tree(cell, 1.0) for cell in made.cells}
-    (axes,) = regret_curves(made.cells, data, bounds=True).axes
+    assert made.comparison.bounds
+    (axes,) = regret_curves(StudyResults.from_cells("theorem", made.cells, data, made.comparison)).axes
     ends = {
         (line.get_linestyle(), round(line.get_ydata()[-1])) for line in axes.lines if len(line.get_ydata())
     }
@@ -382,7 +397,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
     rounds = np.arange(1, ROUNDS + 1)
     (cell, *_) = study("theorem").cells
     found = bound(cell, rounds)
-    assert found.met
+    assert found.conditions_hold
     assert np.all(np.diff(found.regret) > 0)
     others = (
         ["posterior.variance=estimated"],
@@ -390,8 +405,8 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
         ["posterior.cap=1"],
     )
     for words in (["environment.subgaussian=false"], ["sampler=rmh"], ["environment.table_seed=1"], *others):
-        assert not bound(study("theorem", *words).cells[0], rounds).met
-    assert not bound(study("figure1").cells[0], rounds).met
+        assert not bound(study("theorem", *words).cells[0], rounds).conditions_hold
+    assert not bound(study("figure1").cells[0], rounds).conditions_hold
     for words in (["posterior.c=0"], ["posterior=ts"], ["agent=oful"]):
         assert bound(study("figure1", *words).cells[0], rounds) is None
 
@@ -402,7 +417,7 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
 @pytest.mark.parametrize("name", ["figure1", "table1"])
 def test_claims_speak_of_algorithms_that_run(name):
     named = {algorithm["name"] for algorithm in read_study(name)["algorithms"]}
-    spoken = {*OURS, *(form for forms in NAMED.values() for form in forms)}
+    spoken = {*OURS, *(form for forms in BASELINES.values() for form in forms)}
     assert spoken <= named
     assert set(THEORY) <= {*named}
 
@@ -413,7 +428,7 @@ def test_every_claim_is_shown_at_both_levels_and_tuned_elsewhere():
         seeds = list(dict.fromkeys(cell.seed for cell in made.cells))
         assert len(seeds) == 2
         for seed in seeds:
-            entries = [made.comparison.entries[cell.id] for cell in made.cells if cell.seed == seed]
+            entries = [made.comparison.algorithm_runs[cell.id] for cell in made.cells if cell.seed == seed]
             tuned = {entry.name for entry in entries if not entry.textbook}
             assert tuned >= {entry.name for entry in entries}
 
@@ -471,8 +486,8 @@ def test_a_study_of_algorithms_from_command_to_report(name, words, figures, tmp_
         assert {row["level"] for row in csv.DictReader(file)} == {"textbook", "tuned"}
     for figure in (here / "figures").iterdir():
         figure.unlink()
-    before = page_
-    assert write(here).read_text() == before  # from what is stored alone
+    analyse(here)
+    assert (here / "report.html").read_text() == page_  # from what is stored alone
 
 
 @pytest.mark.slow

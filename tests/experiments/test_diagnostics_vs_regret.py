@@ -9,23 +9,22 @@ from helpers.made_up_cells import LEVELS, PROBES, ROUNDS, RUNS, compared, diagno
 from rich.console import Console
 from scipy import stats
 
+from experiments.analysis.costs import _least_work, cheapest, cost_rows
 from experiments.analysis.diagnostics_vs_regret import (
-    Pair,
-    _least,
-    across,
-    around,
+    across_cells,
     association_rows,
-    by_round,
+    by_round_rows,
     cases,
-    cheapest,
-    cost_rows,
-    pairs,
-    within,
+    regret_around,
+    within_cell,
 )
+from experiments.analysis.pairs import Pair
+from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, mean_interval, paired_difference, spearman
-from experiments.analysis.summary import LOCKED, summarise
+from experiments.analysis.summary import LOCKED_IN
 from experiments.cli import terminal
-from experiments.config.compose import resolve, study_names
+from experiments.config.compose import resolve
+from experiments.config.study_files import study_names
 from fgtsva_ppl.diagnostics import METRICS
 
 
@@ -35,18 +34,18 @@ def study():
 
 
 def test_pairs_leave_the_reference_out_and_see_through_shared_luck(study):
-    found = pairs(*study)
+    found = study.pairs
     assert [pair.cell.flat["sampler"] for pair in found] == [name for name in LEVELS if name != "exact"]
     for pair in found:
-        gap = paired_difference(pair.gaps, np.zeros(RUNS))
+        gap = paired_difference(pair.gap_by_run, np.zeros(RUNS))
         assert gap.value == pytest.approx(LEVELS[pair.cell.flat["sampler"]] * ROUNDS, abs=0.1)
         assert gap.high - gap.low < 0.2  # the luck alone would give ten
 
 
 def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
-    found = pairs(*study)
-    assert across(found, "tv").value == pytest.approx(1.0)
-    assert np.isnan(within(found[0], "tv").value)  # it does not vary within a cell
+    found = study.pairs
+    assert across_cells(found, "tv").value == pytest.approx(1.0)
+    assert np.isnan(within_cell(found[0], "tv").value)  # it does not vary within a cell
 
 
 NEAR = [
@@ -58,13 +57,15 @@ NEAR = [
 
 def test_within_a_cell_ranks_are_those_of_the_gap_around_the_round_run_by_run(study):
     """Own regret and the reference's are unrelated, so that those of other runs or rounds, or one alone, are not."""
-    cell = study[0][3]
+    cell = study.cells[3]
     own, theirs = np.random.default_rng(6).gamma(2.0, size=(2, RUNS, ROUNDS))
     gaps = np.stack([(own - theirs)[:, near].mean(axis=1) for near in NEAR], axis=1)
     ranks = stats.rankdata(gaps[:20], axis=0)
 
     def found(tv, reference=theirs):
-        return within(Pair(cell, diagnosed(played(cell, own), {"tv": tv}), played(cell, reference)), "tv")
+        return within_cell(
+            Pair(cell, diagnosed(played(cell, own), {"tv": tv}), played(cell, reference)), "tv"
+        )
 
     assert found(ranks) == (1, 1, 1)
     assert found(-ranks) == (-1, -1, -1)
@@ -86,36 +87,38 @@ def test_association_across_samplers_ranks_within_environments():
         far = cell.flat["sampler"] != "exact"
         return made_up(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
 
-    found = pairs(cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)})
-    assert across(found, "tv") == (1, 1, 1)
+    found = StudyResults.from_cells(
+        "mine", cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)}
+    ).pairs
+    assert across_cells(found, "tv") == (1, 1, 1)
 
 
 def test_association_across_samplers_ranks_within_posteriors():
     """The same with two posteriors in one environment."""
-    cells, data = compared("posterior.c=0,1")
+    cells, data = compared("posterior.c=0,1").cells, {}
     for seed, cell in enumerate(cells):
         level, large = LEVELS[cell.flat["sampler"]], cell.flat["posterior.c"] == 1
         far = cell.flat["sampler"] != "exact"
         data[cell.id] = made_up(cell, level + 10 * far * (not large), level / 10 + large, seed=seed)
-    found = pairs(cells, data)
-    assert across(found, "tv") == (1, 1, 1)
+    found = StudyResults.from_cells("mine", cells, data).pairs
+    assert across_cells(found, "tv") == (1, 1, 1)
     assert set(cases(found)) == {"sparse c=0.0", "sparse c=1.0"}
 
 
 def test_regret_around_a_round(study):
-    cells, data = study
-    near = around(data[cells[1].id], 20)  # rounds 18 to 22
+    cells, data = study.cells, study.data
+    near = regret_around(data[cells[1].id], 20)  # rounds 18 to 22
     regret = data[cells[1].id].dataset["regret"].values[:, 17:22]
     np.testing.assert_allclose(near, regret.mean(axis=1))
 
 
 def test_rows_by_round_and_by_diagnostic(study):
-    found = pairs(*study)
+    found = study.pairs
     labels = {pair.cell.id: pair.cell.flat["sampler"] for pair in found}
-    rows = by_round(found, labels)
+    rows = by_round_rows(found, labels)
     assert len(rows) == len(found) * len(PROBES)
     assert rows[0]["gap"] == pytest.approx(2.0, abs=0.02)
-    ours, theirs = (around(tree, PROBES[0]) for tree in (found[0].data, found[0].reference))
+    ours, theirs = (regret_around(tree, PROBES[0]) for tree in (found[0].data, found[0].reference))
     assert rows[0]["regret_median"] == np.median(ours)
     assert rows[0]["gap_median"] == np.median(ours - theirs)
     told = association_rows(found, labels)
@@ -124,13 +127,13 @@ def test_rows_by_round_and_by_diagnostic(study):
 
 
 def test_cheapest_is_the_least_work_close_to_the_oracle(study):
-    cells, data = study
-    found = cheapest(pairs(cells, data))
+    found = cheapest(study.pairs)
+    assert found == study.costs
     assert found["sparse", "mala"].num_gradients == (20, 20, 20)
     assert found["sparse", "mala"].seconds == (1, 1, 1)
     assert found["sparse", "sgld"].num_gradients == (np.inf,) * 3
-    assert found["sparse", "mala"].work == "num_steps + 1"
-    rows = cost_rows(pairs(cells, data))
+    assert found["sparse", "mala"].work == "steps + 1"
+    rows = cost_rows(found)
     assert [row["sampler"] for row in rows] == [name for name in LEVELS if name != "exact"]
     assert rows[2]["gradients_high"] == 20
 
@@ -143,17 +146,17 @@ def test_the_cost_of_closeness_tells_what_the_intervals_leave_open():
         Interval(1.05, 0.95, 1.15),
         Interval(1, 0.95, 1.05),
     ]
-    assert _least(work, ratios, 1.1) == Interval(20, 10, 40)
-    assert _least(work[:2], ratios[:2], 1.1) == Interval(np.inf, 10, np.inf)
+    assert _least_work(work, ratios, 1.1) == Interval(20, 10, 40)
+    assert _least_work(work[:2], ratios[:2], 1.1) == Interval(np.inf, 10, np.inf)
 
 
 def test_summary_tells_heavy_tails(study):
-    cells, data = study
-    rows = {row["sampler"]: row for row in summarise(cells, data, {})}
+    cells, data = study.cells, study.data
+    rows = {row["sampler"]: row for row in study.summary_rows}
     exact = data[cells[0].id].dataset["regret"].values.sum(1)
     for name in ("exact", "sgld", "mala"):
         own = next(data[c.id] for c in cells if c.flat["sampler"] == name).dataset["regret"].values.sum(1)
-        assert rows[name]["locked_share"] == np.mean(own > LOCKED * exact.mean())
+        assert rows[name]["locked_share"] == np.mean(own > LOCKED_IN * exact.mean())
         if name != "exact":
             assert rows[name]["regret_gap_median"] == pytest.approx(np.median(own - exact))
 
@@ -171,7 +174,7 @@ def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
 
 
 def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
-    cells, _ = study
+    cells = study.cells
     console = Console(file=StringIO(), force_terminal=True, width=150)
     with terminal.progress(console, cells, probes=2 * len(cells)) as tell:
         tell(cells[0], ROUNDS, 0)
@@ -225,7 +228,7 @@ def test_what_goes_with_the_round_alone_is_no_association_within_it():
     trend = 10.0 * np.arange(6)
     x, y = rng.normal(size=(2, 40, 6)) + trend
     assert spearman(x.ravel(), y.ravel()).value > 0.9
-    assert spearman(x, y, range(6)).holds_zero
+    assert spearman(x, y, range(6)).contains_zero
     assert spearman(x, y + 2 * (x - trend), range(6)).low > 0.5
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.cli import estimate
-from experiments.config.compose import resolve, study_names
+from experiments.config.compose import compose
+from experiments.config.study_files import study_names
+from experiments.execute import estimate
 
 PAGE = (Path(estimate.__file__).parents[1] / "README.md").read_text()
 FACTOR = 2.0
@@ -20,5 +21,5 @@ def minutes(name):
 
 @pytest.mark.parametrize("name", study_names())
 def test_a_study_takes_about_as_long_as_was_said(name):
-    ahead = estimate.estimate(resolve([f"study={name}"]), lambda _: False)
+    ahead = estimate.estimate(compose([f"study={name}"]), lambda _: False)
     assert 1 / FACTOR <= max(1.0, ahead.seconds / 60) / minutes(name) <= FACTOR

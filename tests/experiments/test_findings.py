@@ -1,11 +1,13 @@
 """What studies say of their numbers, on made-up cells whose answers are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
 
-from experiments.analysis import findings
-from experiments.analysis.diagnostics_vs_regret import cheapest, pairs
+from experiments.analysis.findings import best_diagnostics, cheapest_samplers
+from experiments.analysis.results import StudyResults
 from experiments.config.compose import resolve
 from experiments.figures import sweeps
 from experiments.studies.bonus import findings as bonus
@@ -18,7 +20,7 @@ def study():
 
 
 def test_the_default_reading_tells_who_keeps_up_who_does_not_and_what_tells_it(study):
-    first, second, third = findings.read("default", *study)
+    first, second, third = study.findings
     assert first.startswith(
         "Regret added to that of exact draws, by paired 95% intervals, on sparse: sgld +100.0 [+100.0, +100.0], psgld "
     )
@@ -42,7 +44,7 @@ def ranked():
 
 
 def test_the_diagnostics_that_are_named_are_those_that_go_closest_with_regret(ranked):
-    (text,) = findings._quality(pairs(*ranked))
+    (text,) = best_diagnostics(ranked)
     near = "mean_error (Spearman +0.90 [+0.40, +1.00])"  # two of five ranks swapped: 1 - 6 * 2 / (5 * 24)
     assert text == (
         f"tv (Spearman +1.00 [+1.00, +1.00]), {near}: of all diagnostics, their ranks go closest with those of the "
@@ -51,7 +53,7 @@ def test_the_diagnostics_that_are_named_are_those_that_go_closest_with_regret(ra
 
 
 def test_diagnostics_that_say_nothing_are_not_named():
-    (text,) = findings._quality(pairs(*compared(**CONSTANT)))
+    (text,) = best_diagnostics(compared(**CONSTANT))
     assert text == "No diagnostic's rank correlation with the regret gap over these cells excludes zero."
 
 
@@ -59,17 +61,17 @@ def test_diagnostics_that_say_nothing_are_not_named():
 def priced(study):
     """Exact regret is 86.8; psgld adds 2.5, mala and hmc next to nothing, sgld and nuts 25 and more."""
     prices = {"psgld": 1.0, "mala": 21.0, "hmc": 30.0, "nuts": 2.0, "sgld": 3.0, "exact": 0.0}
-    cells, _ = study
+    cells = study.cells
     names = [cell.flat["sampler"] for cell in cells]
     made = [
         made_up(cell, LEVELS[name], 0.1, prices[name], seed)
         for seed, (cell, name) in enumerate(zip(cells, names, strict=True))
     ]
-    return cells, dict(zip((cell.id for cell in cells), made, strict=True))
+    return StudyResults.from_cells("budget", cells, dict(zip((cell.id for cell in cells), made, strict=True)))
 
 
 def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
-    (text,) = findings._cheapest(pairs(*priced))
+    (text,) = cheapest_samplers(priced.costs)
     assert text == (
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient a round; 1.0 s), "
         "mala (21 gradients a round; 1.0 s), hmc (30 gradients a round; 1.0 s)."
@@ -77,7 +79,7 @@ def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
 
 
 def test_the_reading_of_the_budget_has_every_sampler(priced):
-    first, _, *others = findings.read("budget", *priced)
+    first, _, *others = priced.findings
     assert first.startswith(
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient"
     )
@@ -92,7 +94,7 @@ def test_the_reading_of_the_budget_has_every_sampler(priced):
 
 
 def test_the_answer_to_every_sampler_is_in_the_first_two_sentences(ranked):
-    first, second, *others = findings.read("samplers", *ranked)
+    first, second, *others = replace(ranked, name="samplers").findings
     assert first.startswith("tv (Spearman +1.00")
     assert second.startswith("Regret added to that of exact draws")
     assert len(others) == 2
@@ -194,7 +196,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
         cell.id: made_up(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
         for i, cell in enumerate(cells)
     }
-    first, *others = findings.read("bonus", cells, data)
+    first, *others = StudyResults.from_cells("bonus", cells, data).findings
     assert first.startswith(
         "sparse: the feel-good term helps whether sampling is accurate or not. Regret that it saves"
     )
@@ -224,7 +226,7 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
         )
 
     data = {cell.id: made_up(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
-    first, *others = findings.read("warmstart", cells, data)
+    first, *others = StudyResults.from_cells("warmstart", cells, data).findings
     assert first == (
         "sparse: a cold start has more regret than a warm one with sgld at 1 step, less with none, of 6 compared at "
         "equal budget."
@@ -245,16 +247,17 @@ def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
         return made_up(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
 
     data = {c.id: tree(c, i, 100 / c.flat["posterior.alpha"]) for i, c in enumerate(cells)}
-    figure = sweeps.against_condition(cells, data)
+    results = StudyResults.from_cells("stiffness", cells, data)
+    figure = sweeps.against_condition(results)
     (ax,) = figure.axes
     assert ax.get_xlabel() == METRICS["condition"]
     shown = {line.get_label(): line[0].get_xydata() for line in ax.containers}
     np.testing.assert_allclose(shown["sgld"][:, 0], [100, 1000])
     np.testing.assert_allclose(np.diff(shown["sgld"][:, 1]), 9 * ROUNDS, rtol=0.01)
-    assert list(cheapest(pairs(cells, data))) == [("sparse alpha=1.0", "sgld"), ("sparse alpha=0.1", "sgld")]
-    (text,) = findings.read("stiffness", cells, data)
+    assert list(results.costs) == [("sparse alpha=1.0", "sgld"), ("sparse alpha=0.1", "sgld")]
+    (text,) = results.findings
     assert "1e+02 (alpha=1): +50.0 [+50.0, +50.0], median +50.0; " in text
     assert "1e+03 (alpha=0.1): +500" in text
     assert "From the least stiff to the stiffest it grows (+450" in text
     level = {c.id: tree(c, i, 100) for i, c in enumerate(cells)}
-    assert sweeps.against_condition(cells, level) is None
+    assert sweeps.against_condition(StudyResults.from_cells("stiffness", cells, level)) is None

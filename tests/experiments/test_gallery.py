@@ -4,10 +4,22 @@ from pathlib import Path
 
 from helpers.stored_study import store
 
-from experiments.config.compose import study_names
+from experiments.analysis.load import load_results
+from experiments.analysis.statistics import Interval
+from experiments.analysis.verdicts import Evidence, Verdict
+from experiments.config.study_files import study_names
 from experiments.report import gallery
-from experiments.report.gallery import BEGIN, END, SHOWN, entry, evidence, folded, place, shown, standings
-from experiments.report.load import read
+from experiments.report.gallery import (
+    BEGIN,
+    END,
+    SHOWN,
+    entry,
+    evidence,
+    folded,
+    place,
+    shown,
+    standings_table,
+)
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
 
@@ -49,9 +61,9 @@ def test_every_picture_of_the_page_is_there():
 
 
 def test_every_picture_says_what_it_shows(tmp_path):
-    stored = read(store(tmp_path / "study"))
+    results = load_results(store(tmp_path / "study"))
     pictures = {name: f"gallery/mine_{name}.png" for name in SHOWN}
-    told = [line for line in entry(stored, pictures, 1.0).splitlines() if line.startswith("![")]
+    told = [line for line in entry(results, pictures, 1.0).splitlines() if line.startswith("![")]
     assert len({line.partition("](")[0] for line in told}) == len(SHOWN)
 
 
@@ -62,17 +74,17 @@ def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
         for noise in ("sparse", "dense")
         for level in ("textbook", "tuned")
     ]
-    table = standings(rows[:-1])
+    table = standings_table(rows[:-1])
     assert table.startswith("sparse / dense:")
     assert "| ours | 0.50 / 0.50 | 12.3 / 12.3 | 0.50 / 0.50 | 12.3 / 12.3 |" in table
     assert "| theirs | 0.50 / 0.50 | 1234.5 / 1234.5 | 0.50 / - | 1234.5 / - |" in table
-    assert standings([*rows, rows[0]]) == ""
-    assert standings([]) == ""
+    assert standings_table([*rows, rows[0]]) == ""
+    assert standings_table([]) == ""
 
 
 def test_what_a_reader_may_unfold_has_the_numbers():
     assert folded("More", []) == ""
     assert folded("More", ["one.", "two."]).splitlines()[2::2] == ["one.", "two.", "</details>"]
-    row = {"claim": "A beats B", "measured": "Ratios.", "evidence": ["tuned: 1.3 [1.1, 1.5], holds"]}
-    (told,) = evidence([row])
+    measured = (Evidence("tuned", Interval(1.3, 1.1, 1.5), True),)
+    (told,) = evidence([Verdict("Figure", "A beats B", "Ratios.", measured)])
     assert told == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"

@@ -5,9 +5,8 @@ import pytest
 from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
 from matplotlib.figure import Figure
 
-from experiments.analysis.diagnostics_vs_regret import pairs
+from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
-from experiments.config.comparison import Comparison
 from experiments.config.compose import resolve
 from experiments.figures import draw, gap_plots
 from fgtsva_ppl.diagnostics import METRICS
@@ -19,7 +18,7 @@ EVERY = ("sgld", "psgld", "sghmc", "mala", "barker", "hmc", "ghmc", "nuts", "mcl
 @pytest.mark.parametrize("known", [True, False])
 def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
     floor = dict.fromkeys(LEVELS, FLOOR if known else float("nan"))
-    figure = gap_plots.against_quality(pairs(*compared(tv_floor=floor)))
+    figure = gap_plots.against_quality(compared(tv_floor=floor))
     shown = (
         "tv",
         "nested_rhat",
@@ -37,13 +36,13 @@ def studied(samplers):
     words = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
     cells = resolve([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     level = dict(zip(("exact", *samplers), [0.5, *np.linspace(0.6, 2, len(samplers) - 1), 0.3], strict=True))
-    return cells, {c.id: made_up(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
+    data = {c.id: made_up(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
+    return StudyResults.from_cells("mine", cells, data)
 
 
 def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
-    cells, data = studied(EVERY)
-    found = pairs(cells, data)
-    figure = gap_plots.by_cell(found)
+    results = studied(EVERY)
+    figure = gap_plots.by_cell(results)
     assert [ax.get_title() for ax in figure.axes] == ["sparse", "dense"]
     rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert rows == [*EVERY[-2::-1], EVERY[-1]]
@@ -55,7 +54,7 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
             (point, _, (line,)) = bars
             (x,), (y,) = point.get_data()
             (pair,) = (
-                one for one in found
+                one for one in results.pairs
                 if (one.cell.flat["sampler"], one.cell.flat["environment"]) == (rows[round(y)], ax.get_title())
             )  # fmt: skip
             (segment,) = line.get_segments()
@@ -64,10 +63,9 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
 
 @pytest.mark.parametrize("number", [11, 12])
 def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
-    cells, data = studied(EVERY[:number])
-    drawn = draw.draw(tmp_path, cells, data, Comparison())
-    assert not drawn.undrawn
-    assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > draw.MANY)
+    drawn = draw.draw(tmp_path, studied(EVERY[:number]))
+    assert not drawn.failures
+    assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > draw.CROWDED)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +74,6 @@ def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
 def test_a_single_gap_is_inside_its_axis_whatever_its_sign_and_interval(gap):
     axes = Figure().subplots()
     axes.plot(gap.value, 0)
-    gap_plots._measure(axes, "x", [gap])
+    gap_plots._gap_axis(axes, "x", [gap])
     low, high = axes.get_xlim()
     assert low < gap.value < high

@@ -2,8 +2,8 @@
 
 import pytest
 
-from experiments.config.cell import labels_of
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
+from experiments.config.labels import labels_of
 from fgtsva_ppl import AGENTS, POSTERIORS
 from samplers.errors import InputError
 
@@ -15,42 +15,40 @@ from samplers.errors import InputError
 )
 def test_an_algorithm_that_is_no_agent_here_is_told_by_what_it_is(name, instead):
     with pytest.raises(InputError) as told:
-        resolve([f"agent={name}"])
+        compose([f"agent={name}"])
     text = str(told.value)
-    assert text.startswith(f"unknown agent {name!r}: say {instead}")
+    assert text.startswith(f"unknown agent {name!r}: use {instead}")
     assert text.endswith(f"valid: {', '.join(AGENTS.names())}")
     assert "\n" not in text
 
 
 def test_thompson_sampling_is_told_weighted_too():
     with pytest.raises(InputError, match=r"posterior=ts; .*posterior=fgts_va posterior\.c=0;"):
-        resolve(["agent=thompson,ts"])
+        compose(["agent=thompson,ts"])
 
 
 @pytest.mark.parametrize("word", ["reward=mlp", "posterior=ts", "posterior.c=0.1", "sampler=exact"])
 def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
     key = word.partition("=")[0]
     group = key.partition(".")[0]
-    with pytest.raises(
-        InputError, match=rf"^{key}: no agent that was chosen has a {group}; these have one: thom"
-    ):
-        resolve(["agent=oful", word, "environment=sparse"])
+    with pytest.raises(InputError, match=rf"^{key}: no selected agent has a {group}; these have one: thom"):
+        compose(["agent=oful", word, "environment=sparse"])
 
 
 def test_one_agent_that_heeds_a_word_is_enough():
-    made = resolve(
-        ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=default"]
+    made = compose(
+        ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=own"]
     )
     assert [cell.flat["agent"] for cell in made.cells] == ["oful", "thompson"]
 
 
 def test_what_a_studys_own_file_says_may_go_unheeded():
     for words in (["study=theorem", "environment.p=0"], ["study=stiffness"]):
-        assert {cell.flat["agent"] for cell in resolve([*words, "agent=uniform"]).cells} == {"uniform"}
+        assert {cell.flat["agent"] for cell in compose([*words, "agent=uniform"]).cells} == {"uniform"}
 
 
 def test_reconstructions_are_called_so():
-    made = resolve(["agent=linvdts,linnats,save,thompson", "environment=sparse", "sampler=exact"]).cells
+    made = compose(["agent=linvdts,linnats,save,thompson", "environment=sparse", "sampler=exact"]).cells
     names = {
         "linvdts": "LinVDTS-style",
         "linnats": "LinNATS-style",
@@ -63,14 +61,14 @@ def test_reconstructions_are_called_so():
     assert {cell.name.removeprefix("sparse ") for cell in made} == {*names.values()} - {"thompson exact"} | {
         "thompson fgts_va exact"
     }
-    alone = resolve(["agent=linvdts", "environment=sparse"]).cells
+    alone = compose(["agent=linvdts", "environment=sparse"]).cells
     assert list(labels_of(alone).values()) == ["LinVDTS-style"]
-    radii = resolve(["agent=linvdts", "environment=sparse", "agent.radius=1,0.1"]).cells
+    radii = compose(["agent=linvdts", "environment=sparse", "agent.radius=1,0.1"]).cells
     assert list(labels_of(radii).values()) == ["LinVDTS-style radius=1", "LinVDTS-style radius=0.1"]
 
 
 def test_cells_of_an_agent_that_is_not_installed_keep_its_name():
     """A report is made from what is stored, wherever it was run."""
-    (cell,) = resolve(["agent=save", "environment=sparse"]).cells
+    (cell,) = compose(["agent=save", "environment=sparse"]).cells
     stored = type("Stored", (), {"id": "x", "flat": {**cell.flat, "agent": "elsewhere"}})()
     assert labels_of([stored]) == {"x": "elsewhere"}

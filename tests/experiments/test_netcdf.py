@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from experiments.storage.errors import DamagedError
-from experiments.storage.folder import read_tree
+from experiments.storage.files import read_tree
 from experiments.storage.netcdf import from_netcdf, to_netcdf_bytes, with_digest
 
 

@@ -14,14 +14,17 @@ import h5py
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
-from helpers.stored_study import PROBES, seal, store, store_tables
+from helpers.stored_study import GRADIENTS, PROBES, seal, store, write
 
+from experiments.analysis.load import load_results
+from experiments.analysis.results import StudyResults
 from experiments.cli import commands
-from experiments.report import round_view, write
-from experiments.report.association_tables import association_table
-from experiments.report.reading import answer
+from experiments.report import round_view
+from experiments.report.answer import answer
+from experiments.report.association_tables import association_table, by_round_table, cost_table
 from experiments.report.svg import inline
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.errors import InputError
@@ -58,7 +61,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write(store_tables(store(tmp_path_factory.mktemp("report") / "study")))
+    return write(store(tmp_path_factory.mktemp("report") / "study"))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +105,7 @@ def test_question_answer_tables_figures_and_versions_are_there(report, elements)
         "Diagnostics against regret",
         "Regret around the probe rounds",
         "Figures",
-        "A round, looked into",
+        "A probed round",
         "Settings and versions",
     ]
     assert elements.texts["h2"] == headings
@@ -124,16 +127,39 @@ def test_every_table_has_a_caption_and_headings_that_are_buttons(elements):
     assert {attributes["id"] for attributes in elements.named("select")} == labelled
 
 
-def test_quality_is_set_against_regret_in_tables(report):
-    text = report.read_text()
+def texts(table):
+    return [[field.text for field in row] for row in table.rows]
 
-    def rows(section):
-        (body,) = re.findall(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
-        return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
 
-    assert rows("cost")[1] == ["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]
-    assert rows("association")[0] == ["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]
-    first = [
+def test_quality_is_set_against_regret_in_tables():
+    cost = {
+        "case": "sparse",
+        "sampler": "sgld",
+        "gradients": 20.0,
+        "gradients_low": 10.0,
+        "gradients_high": np.inf,
+    }
+    cost |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf, "work": "steps + 1"}
+    assert texts(cost_table([cost])) == [["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]]
+    scopes = [
+        ("", "across cells", 0.1),
+        *((e, s, 0.1 if s == "sgld" else -0.1) for e in "ab" for s in ("mala", "sgld")),
+    ]
+    association = [
+        {"diagnostic": "tv", "environment": e, "scope": scope, "spearman": 0.5, "low": low, "high": 0.9}
+        for e, scope, low in scopes
+    ]
+    assert texts(association_table(association)) == [["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]]
+    row = {
+        "environment": "sparse",
+        "cell": "mala",
+        "round": 2,
+        "regret_per_round": 1.5,
+        "regret_median": 1.25,
+    }
+    row |= {"exact": 1.0, "gap": 0.5, "gap_low": 0.25, "gap_high": 0.75, "gap_median": 0.375}
+    row |= dict.fromkeys(METRICS, 0.125)
+    shown = [
         "mala",
         "sparse",
         "2",
@@ -146,8 +172,26 @@ def test_quality_is_set_against_regret_in_tables(report):
         "0.125",
         "0.125",
     ]
-    assert rows("by-round")[0] == first
+    assert texts(by_round_table([row])) == [shown]
+
+
+def test_tables_of_the_page_are_those_of_the_results(report):
+    text, results = report.read_text(), load_results(report.parent)
+
+    def rows(section):
+        (body,) = re.findall(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+        return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
+
+    assert rows("cost") == texts(cost_table(results.cost_table.to_dict(orient="records")))
+    assert [row[:2] for row in rows("cost")] == [
+        [s, e] for e in ("sparse", "dense") for s in ("mala", "sgld")
+    ]
+    assert rows("cost")[0][2].startswith(f"{GRADIENTS} [{GRADIENTS}, ")
+    assert rows("by-round") == texts(by_round_table(results.by_round.to_dict(orient="records")))
     assert len(rows("by-round")) == 4 * len(PROBES)
+    for name, table in (("cost", results.cost_table), ("by_round", results.by_round)):
+        stored = pd.read_csv(report.parent / f"{name}.csv")
+        pd.testing.assert_frame_equal(stored, table, check_dtype=False, rtol=0, atol=0)
 
 
 def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
@@ -162,7 +206,7 @@ def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
 
 def test_the_command_of_an_older_run_is_not_known(tmp_path):
     folder = store(tmp_path / "study", diagnosed=False, command=None)
-    assert 'class="asked"' not in write(folder).read_text()
+    assert 'class="command"' not in write(folder).read_text()
 
 
 def test_diagnostics_without_an_association_are_left_out():
@@ -171,8 +215,7 @@ def test_diagnostics_without_an_association_are_left_out():
     assert association_table([]) is None
     across = {"diagnostic": "tv", "environment": "", "scope": "across cells", "spearman": 0.5}
     within = {"diagnostic": "rhat", "environment": "sparse", "scope": "mala", "spearman": 0.5}
-    told = str(association_table([*nothing[1:], across, within]))
-    assert told.count("<tr>") == 1 + 2
+    assert len(association_table([*nothing[1:], across, within]).rows) == 2
 
 
 def test_a_rebuilt_report_is_the_same_to_the_byte(report):
@@ -202,16 +245,14 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
 
 
 def test_a_reason_for_failure_is_told(tmp_path):
-    folder = store(
-        tmp_path / "study", failed={"mala": "failed: ValueError: a <b>bad</b> step"}, diagnosed=False
-    )
+    folder = store(tmp_path / "study", failed={"mala": "ValueError: a <b>bad</b> step"}, diagnosed=False)
     text = write(folder).read_text()
     assert "Cells that failed" in Elements(text).texts["h2"]
     assert "failed: ValueError: a &lt;b&gt;bad&lt;/b&gt; step" in text
 
 
 def test_all_cells_may_have_failed(tmp_path):
-    folder = store(tmp_path / "study", failed=dict.fromkeys(("exact", "mala", "sgld"), "failed: no"))
+    folder = store(tmp_path / "study", failed=dict.fromkeys(("exact", "mala", "sgld"), "no"))
     assert "No cell was finished" in write(folder).read_text()
 
 
@@ -222,9 +263,9 @@ def test_without_diagnostics_there_is_no_view_of_rounds(tmp_path):
     assert "Regret and cost" in text
 
 
-def test_a_study_may_bring_its_own_reading(tmp_path):
-    told = {"reading": json.dumps(["So it is.", "And <so>.", "Third.", "Fourth."])}
-    folder = store(tmp_path / "study", attributes=told, diagnosed=False)
+def test_the_findings_of_a_study_are_its_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(StudyResults, "findings", ["So it is.", "And <so>.", "Third.", "Fourth."])
+    folder = store(tmp_path / "study", diagnosed=False)
     paragraphs = Elements(write(folder).read_text()).texts["p"]
     assert "So it is." in paragraphs
     assert "And <so>." in paragraphs
@@ -301,13 +342,11 @@ def test_ranks_of_equal_chains_are_flat_and_of_apart_chains_are_not():
 def test_many_cells_stay_a_page_that_opens(monkeypatch):
     from helpers.stored_study import diagnosis
 
-    from experiments.report.load import Probes
-
     groups = diagnosis(0, "mala")
-    known = Probes(groups["diagnostics"], {t: groups[f"round_{t}/posterior"] for t in PROBES})
-    names = [{"label": "mala", "panel": "sparse", "colour": "#000"}] * 40
+    chains = {t: groups[f"round_{t}/posterior"] for t in PROBES}
+    cell = round_view.ProbedCell("mala", "sparse", "#000", groups["diagnostics"], chains)
     monkeypatch.setattr(round_view, "VALUES", 60_000)
-    size = len(json.dumps(round_view.rounds(names, [known] * 40)))
+    size = len(json.dumps(round_view.rounds([cell] * 40)))
     assert size < 60_000 * 4 * 4  # at least fifty draws a chain are kept: the rest does not fit
 
 
@@ -339,7 +378,8 @@ def test_the_answer_tells_apart_what_the_intervals_tell_apart():
         ]
     )
     assert first.startswith(
-        "Of 4 cells with an exact reference, 1 cannot be told from exact draws, 2 had more regret and 1 had less regret"
+        "Of 4 cells with an exact reference, 1 cannot be distinguished from exact draws, 2 had more regret and 1 had "
+        "less regret"
     )
     assert sparse == (
         "On sparse: more regret than exact draws (regret 100): sgld +50 [+40, +60]; "
@@ -385,6 +425,14 @@ def spoil(folder: Path, how: str) -> Path:
         case "changed":  # which HDF5 does not mind
             with h5py.File(target, "r+") as file:
                 file["cells/sparse1/regret"][0, 0] += 1
+        case "other":  # ours by its digest only
+            with h5py.File(target, "w") as file:
+                file["numbers"] = [1.0]
+            seal(target)
+        case "variables":
+            with h5py.File(target, "r+") as file:
+                del file["cells/sparse1/num_gradients"]
+            seal(target)
         case "cells":
             target.write_text("fgtsva: 1\ncells: {a: {environment: 3}}\n")
     return folder
@@ -394,8 +442,8 @@ def spoil(folder: Path, how: str) -> Path:
     "how",
     [
         "config.yaml:missing", "config.yaml:foreign", "config.yaml:broken", "config.yaml:cells",
-        "results.nc:missing", "results.nc:cut", "results.nc:foreign", "results.nc:changed",
-        "summary.csv:missing", "summary.csv:foreign",
+        "results.nc:missing", "results.nc:cut", "results.nc:foreign", "results.nc:changed", "results.nc:other",
+        "results.nc:variables",
     ],
 )  # fmt: skip
 def test_a_folder_that_cannot_be_read_is_one_line_and_code_2(how, tmp_path, capsys, monkeypatch):
@@ -405,6 +453,16 @@ def test_a_folder_that_cannot_be_read_is_one_line_and_code_2(how, tmp_path, caps
     assert err.count("\n") == 1
     assert how.partition(":")[0] in err
     assert not (folder / "report.html").exists()
+
+
+@pytest.mark.parametrize("how", ["missing", "foreign"])
+def test_tables_are_written_again_from_the_stored_cells(how, tmp_path):
+    folder = store(tmp_path / "study", diagnosed=False)
+    write(folder)
+    before = (folder / "summary.csv").read_bytes()
+    page = write(spoil(folder, f"summary.csv:{how}")).read_bytes()
+    assert (folder / "summary.csv").read_bytes() == before
+    assert write(folder).read_bytes() == page
 
 
 def test_a_folder_that_is_none_is_told(tmp_path):

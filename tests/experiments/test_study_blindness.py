@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from helpers.made_up_cells import ROUNDS, RUNS, made_up
 
-from experiments.analysis import findings
+from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.config.compose import resolve
-from experiments.studies.blindness.findings import SIGNS, Seen, blind_spots, by_diagnostic
+from experiments.studies.blindness.findings import SIGNS, Examined, blind_spots, by_diagnostic
 
 WELL = {"tv": 0.1, "tv_floor": 0.05, "rhat": 1.05, "nested_rhat": 1.05, "ess_bulk": 450.0, "ess_tail": 450.0}
 WELL |= {"mcse": 0.05, "ebfmi": 0.5, "divergences": 0.0, "unique": 0.2, "acceptance_rate": 0.7}
@@ -22,7 +22,7 @@ def told_of(level=0.0, **known):
     data = {
         cell.id: made_up(cell, levels[cell.flat["sampler"]], 0.0, seed=0, **WELL | known) for cell in cells
     }
-    return findings.read("blindness", cells, data)
+    return StudyResults.from_cells("blindness", cells, data).findings
 
 
 @pytest.mark.parametrize(("tv", "said"), [(0.16, "right"), (0.18, "wrong")])
@@ -80,11 +80,11 @@ def test_the_answer_is_what_each_diagnostic_misses_and_the_wrong_draws_that_had_
 
 MORE, LESS, EVEN = Interval(2.0, 1.0, 3.0), Interval(-2.0, -3.0, -1.0), Interval(0.1, -1.0, 1.0)
 CELLS = [
-    Seen("one mode", True, {"rhat": True, "ebfmi": True, "acceptance_rate": True}, LESS),
-    Seen("slow", False, {"rhat": False, "acceptance_rate": True}, EVEN),
-    Seen("unlucky", False, {"rhat": True, "acceptance_rate": True}, MORE),
-    Seen("stuck", True, {"rhat": False, "acceptance_rate": False}, MORE),
-    Seen("fine", False, {"rhat": True, "acceptance_rate": False}, EVEN),
+    Examined("one mode", True, {"rhat": True, "ebfmi": True, "acceptance_rate": True}, LESS),
+    Examined("slow", False, {"rhat": False, "acceptance_rate": True}, EVEN),
+    Examined("unlucky", False, {"rhat": True, "acceptance_rate": True}, MORE),
+    Examined("stuck", True, {"rhat": False, "acceptance_rate": False}, MORE),
+    Examined("fine", False, {"rhat": True, "acceptance_rate": False}, EVEN),
 ]
 
 
@@ -118,7 +118,9 @@ def test_a_cell_is_called_by_the_settings_that_are_not_as_usual():
     cells = resolve(["study=blindness", "sampler=exact,control", "posterior.c=0.003,10.0", *numbers]).cells
     data = {cell.id: made_up(cell, 0.0, 0.5, tv_floor=0.05) for cell in cells}
     told = [
-        text.split(": ")[1] for text in findings.read("blindness", cells, data) if text.startswith("sparse: ")
+        text.split(": ")[1]
+        for text in StudyResults.from_cells("blindness", cells, data).findings
+        if text.startswith("sparse: ")
     ]
     assert "control spread=0.1" in told
     assert "control c=10 stuck=0.99" in told

@@ -8,8 +8,7 @@ from helpers.made_up_comparison import study, tree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.analysis.hyperparameters import tuned_algorithms
-from experiments.analysis.scaling import lines
+from experiments.analysis.results import StudyResults
 from experiments.config.compose import resolve
 from experiments.figures import comparison_plots, curves, gap_plots, sweeps
 from experiments.figures.style import (
@@ -24,6 +23,7 @@ from experiments.figures.style import (
     style,
     variants,
 )
+from experiments.studies.table1 import figures as table1
 from fgtsva_ppl import AGENTS, POSTERIORS
 
 ORACLE = {"color": "black", "linestyle": "--"}
@@ -34,7 +34,7 @@ def is_the_oracle(shown) -> bool:
 
 
 def names_of(name):
-    return list(dict.fromkeys(entry.name for entry in study(name).comparison.entries.values()))
+    return list(dict.fromkeys(entry.name for entry in study(name).comparison.algorithm_runs.values()))
 
 
 def owners(*labels):
@@ -118,10 +118,10 @@ def test_no_more_than_two_panels_beside_each_other():
     assert [ax.axison for ax in axes] == [True, True, True, False]
 
 
-def found_in(name, total):
+def results_of(name, total):
     made = study(name)
     data = {cell.id: tree(cell, total(cell)) for cell in made.cells}
-    return tuned_algorithms(made.cells, data, made.comparison), data
+    return StudyResults.from_cells(name, made.cells, data, made.comparison)
 
 
 def labels_in(figure):
@@ -129,9 +129,9 @@ def labels_in(figure):
 
 
 def test_one_line_is_drawn_where_tuning_chose_the_textbook():
-    found, data = found_in("figure2", lambda cell: 5.0 if cell.flat["posterior.alpha"] < 0.2 else 9.0)
+    results = results_of("figure2", lambda cell: 5.0 if cell.flat["posterior.alpha"] < 0.2 else 9.0)
     with style():
-        figure = comparison_plots.along_sweep(found, data, "posterior.c")
+        figure = comparison_plots.along_sweep(results)
     told = labels_in(figure)
     assert "FGTS-VA (exact), textbook and tuned" in told
     drawn = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "--"]
@@ -141,24 +141,20 @@ def test_one_line_is_drawn_where_tuning_chose_the_textbook():
 
 
 def test_exponents_say_what_is_hollow_what_is_filled_and_what_is_the_theorys():
-    found, data = found_in("table1", lambda cell: cell.flat["environment.dim"])
+    results = results_of("table1", lambda cell: cell.flat["environment.dim"])
     with style():
-        figure = comparison_plots.exponents(lines(found, data))
+        figure = table1.exponents(results.scaling_lines)
     assert labels_in(figure) == ["textbook settings", "tuned settings", "theory"]
     assert figure.axes[0].get_title() == "exponent of regret in d"
-    bars = [
-        line
-        for line in figure.axes[0].get_lines()
-        if line.get_linewidth() == comparison_plots.THEORY["linewidth"]
-    ]
+    bars = [line for line in figure.axes[0].get_lines() if line.get_linewidth() == table1.THEORY["linewidth"]]
     assert bars
-    assert all(line.get_color() == comparison_plots.THEORY["color"] for line in bars)
+    assert all(line.get_color() == table1.THEORY["color"] for line in bars)
 
 
 def test_panels_above_each_other_share_the_label_of_their_rounds():
-    found, data = found_in("figure1", lambda cell: 5.0)
+    results = results_of("figure1", lambda cell: 5.0)
     with style():
-        figure = curves.standing_curves(found, data)
+        figure = curves.standing_curves(results)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "round", "round"]
 
 
@@ -166,7 +162,7 @@ def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
     cells = resolve(["study=warmstart", "environment=sparse", "rounds=20", "runs=40"]).cells
     data = {cell.id: tree(cell, 5.0) for cell in cells}
     with style():
-        figure = sweeps.against_setting(cells, data, "sampler.num_steps")
+        figure = sweeps.against_setting(StudyResults.from_cells("warmstart", cells, data), "sampler.steps")
     level = [line for line in figure.axes[0].get_lines() if line.get_color() == "black"]
     assert [line.get_linestyle() for line in level] == ["--", "--"]
     assert len({line.get_marker() for line in level}) == 2
@@ -174,8 +170,8 @@ def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
 
 def test_an_axis_both_ways_has_numbers_up_to_its_end():
     for reach in (47.0, 400.0, 20_000.0):
-        ticks = np.array(gap_plots._both_ways(reach))
+        ticks = np.array(gap_plots._symmetric_ticks(reach))
         assert 0 in ticks
         assert ticks[ticks <= reach].max() * 10 > reach
         assert sorted(-ticks) == sorted(ticks)
-    assert {20.0, 50.0} <= set(gap_plots._both_ways(70.0))
+    assert {20.0, 50.0} <= set(gap_plots._symmetric_ticks(70.0))

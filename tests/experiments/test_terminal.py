@@ -7,8 +7,8 @@ from helpers.made_up_comparison import study
 from rich.console import Console
 
 from experiments.cli import listing, terminal
-from experiments.config.cell import varied
-from samplers import SAMPLERS
+from experiments.config.labels import varied
+from samplers import SAMPLERS, sampler_info
 
 
 def printed(shown, width=80):
@@ -34,7 +34,7 @@ def rows_of(cells):
 
 def test_a_study_with_many_settings_fits():
     cells = study("blindness").cells
-    text = printed(terminal.table(rows_of(cells), 80, cells))
+    text = printed(terminal.summary_table(rows_of(cells), 80, cells))
     whole(text, ["cell", "control", "contamination=0.05", "stuck=0.99", "1234.5", "[+1100.0,", "+1300.0]"])
     assert max(map(len, text.splitlines())) <= 80
     assert "acceptance" not in text
@@ -42,7 +42,7 @@ def test_a_study_with_many_settings_fits():
 
 def test_a_wide_terminal_shows_every_column_and_says_what_it_means():
     cells = study("default").cells
-    text = printed(terminal.table(rows_of(cells), 200, cells), 200)
+    text = printed(terminal.summary_table(rows_of(cells), 200, cells), 200)
     whole(text, ["environment", "sampler", "acc", "grads"])
     assert "acc: acceptance" in text
     assert "grads: gradients a round" in text
@@ -53,7 +53,7 @@ def test_columns_that_went_are_not_explained():
         dict.fromkeys(terminal.NAMES, "x" * 12) | {"environment": e, "sampler": "y" * 20} for e in ("a", "b")
     ]
     rows = [one | {"status": "done", "final_regret_mean": 1.0, "final_regret_se": 0.1} for one in rows]
-    text = printed(terminal.table(rows, 50), 50)
+    text = printed(terminal.summary_table(rows, 50), 50)
     assert "acceptance" not in text
     assert "seconds" not in text
 
@@ -72,7 +72,7 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
         for name in names
         for level in ("textbook", "tuned")
     ]
-    text = printed(terminal.standings(rows, 80))
+    text = printed(terminal.standings_table(rows, 80))
     words = [
         "algorithm",
         "setting",

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from experiments.config.compose import resolve
 from experiments.execute.dask_backend import joined
-from experiments.storage.folder import rounds_tree
+from experiments.storage.codecs import rounds_to_tree
 from fgtsva_ppl import Sparse, simulate
 from fgtsva_ppl.agents import Uniform
 from fgtsva_ppl.simulation import Record
@@ -67,7 +67,7 @@ def test_a_declared_field_is_stored_and_joined(with_score):
         simulate(Sparse(dim=2), Scorer(), rounds=ROUNDS, runs=runs, first_run=first)
         for first, runs in ((0, RUNS), (0, 2), (2, 1))
     )
-    stored = rounds_tree(cell, joined(parts))["score"]
+    stored = rounds_to_tree(cell, joined(parts))["score"]
     assert stored.dims == ("run", "round")
     assert stored.dtype == np.float32
     np.testing.assert_array_equal(stored, whole.score.astype(np.float32))

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import xarray as xr
 
+from experiments.analysis.results import StudyResults
 from experiments.config.compose import resolve
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -48,7 +49,7 @@ def diagnosed(tree, metrics):
     return tree
 
 
-def compared(*words, **metrics):
+def compared(*words, study="default", **metrics):
     """All of `LEVELS` on sparse, with TV in the order of regret; `metrics` maps a diagnostic to samplers' values."""
     numbers = [f"rounds={ROUNDS}", f"runs={RUNS}"]
     cells = resolve([f"sampler={','.join(LEVELS)}", "environment=sparse", *numbers, *words]).cells
@@ -57,4 +58,4 @@ def compared(*words, **metrics):
         name = cell.flat["sampler"]
         known = {key: values[name] for key, values in metrics.items()}
         data[cell.id] = made_up(cell, LEVELS[name], LEVELS[name] / 10, seed=seed, **known)
-    return cells, data
+    return StudyResults.from_cells(study, cells, data)

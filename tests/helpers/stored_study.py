@@ -1,7 +1,6 @@
 """A study's output folder with made-up numbers, in the format that a run writes; nothing is simulated."""
 
 import copy
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,14 @@ import numpy as np
 import xarray as xr
 import yaml
 
-from experiments.analysis.statistics import paired_difference
+from experiments.analysis.analyse import analyse
 from experiments.storage.netcdf import with_digest
 from fgtsva_ppl.diagnostics import METRICS
 
 PROBES = (2, 5, 12)
 ROUNDS, RUNS, ARMS, DIM = 12, 6, 8, 6
 SAMPLERS = ("exact", "mala", "sgld")
+GRADIENTS = 20  # a round
 ADDED = {"exact": 0.0, "mala": 0.02, "sgld": 1.0}  # regret a round, beside the noise
 CONFIG = {
     "fgtsva": "0.1.0",
@@ -56,86 +56,48 @@ def store(
     probes: tuple[int, ...] = PROBES,
     **config: Any,
 ) -> Path:
-    """Writes everything but figures and report; `failed` maps a sampler to why it failed."""
+    """Writes `config.yaml` and `results.nc`, all that a report is made of; `failed` maps a sampler to why it failed."""
     path.mkdir(parents=True)
     told = copy.deepcopy(CONFIG | config | {"cells": cells(samplers)})
     (path / "config.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
     groups: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs={"fgtsva": "0.1.0", **(attributes or {})})}
-    rows, reference = [], np.zeros(RUNS)
     for index, (key, settings) in enumerate(told["cells"].items()):
         sampler = settings["sampler"]["name"]
-        row = {group: settings[group]["name"] for group in ("environment", "agent", "posterior", "sampler")}
-        row |= {"runs": RUNS, "rounds": ROUNDS, "seed": 0, "status": (failed or {}).get(sampler, "done")}
-        rows.append(row)
-        if row["status"] != "done":
+        if sampler in (failed or {}):
+            groups[f"/cells/{key}"] = xr.Dataset(
+                attrs={"status": "failed", "reason": (failed or {})[sampler]}
+            )
             continue
         regret = np.random.default_rng(index).gamma(2.0, size=(RUNS, ROUNDS)) + ADDED.get(sampler, 0.5)
-        final = regret.sum(axis=1)
-        row |= {
-            "final_regret_mean": final.mean(),
-            "final_regret_se": final.std(ddof=1) / RUNS**0.5,
-            "final_regret_median": np.median(final),
-        }
-        if sampler == "exact":
-            reference = final
-        else:
-            row |= {"acceptance_rate": 0.5 + index / 20}
-            row |= zip(
-                ("regret_gap", "regret_gap_low", "regret_gap_high"),
-                paired_difference(final, reference),
-                strict=True,
-            )
-            row |= {"regret_gap_median": np.median(final - reference), "locked_share": 0.25}
+        both, nothing = ("run", "round"), np.zeros((RUNS, ROUNDS), "int32")
         groups[f"/cells/{key}"] = xr.Dataset(
-            {"regret": (("run", "round"), regret)},
+            {
+                "regret": (both, regret),
+                "acceptance_rate": (both, np.full((RUNS, ROUNDS), 0.5 + index / 20)),
+                "num_gradients": (both, nothing + GRADIENTS),
+                **dict.fromkeys(("action", "num_divergent", "num_resets"), (both, nothing)),
+            },
             {"run": np.arange(RUNS), "round": 1 + np.arange(ROUNDS)},
-            {"cell": key, "settings": json.dumps(settings)},
+            {"cell": key, "settings": json.dumps(settings), "status": "done", "reason": ""}
+            | {"seconds": 2.0, "compile_seconds": 1.0},
         )
         if diagnosed:
             found = diagnosis(index, sampler, probes)
             groups |= {f"/cells/{key}/{name}": data for name, data in found.items()}
     xr.DataTree.from_dict(groups).to_netcdf(path / "results.nc", engine="h5netcdf")
     seal(path / "results.nc")
-    _write_rows(path / "summary.csv", rows)
     return path
+
+
+def write(folder: Path) -> Path:
+    """Analyses a stored study, and gives its report."""
+    analyse(folder, warn=lambda line: None)
+    return folder / "report.html"
 
 
 def seal(path: Path) -> None:
     """Makes a file that was written by other means pass for one of ours."""
     path.write_bytes(with_digest(path.read_bytes()))
-
-
-def store_tables(path: Path) -> Path:
-    """The tables of quality against regret, beside a stored study."""
-    who = [(environment, sampler) for environment in ("sparse", "dense") for sampler in SAMPLERS[1:]]
-    ends = {"gradients": 20.0, "gradients_low": 10.0, "gradients_high": np.inf}
-    ends |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf}
-    cost = [{"case": e, "sampler": s, **ends, "work": "steps + 1"} for e, s in who]
-    association = [
-        {"diagnostic": metric, "environment": e, "scope": scope, "spearman": 0.5, "low": low, "high": 0.9}
-        for metric in METRICS
-        for e, scope, low in [
-            ("", "across cells", 0.1),
-            *((e, s, 0.1 if s == "sgld" else -0.1) for e, s in who),
-        ]
-    ]
-    gap = {"regret_per_round": 1.5, "regret_median": 1.25, "exact": 1.0}
-    gap |= {"gap": 0.5, "gap_low": 0.25, "gap_high": 0.75, "gap_median": 0.375}
-    by_round = [
-        {"environment": e, "cell": s, "round": t, **gap, **dict.fromkeys(METRICS, 0.125)}
-        for e, s in who
-        for t in PROBES
-    ]
-    for name, rows in (("cost", cost), ("association", association), ("by_round", by_round)):
-        _write_rows(path / f"{name}.csv", rows)
-    return path
-
-
-def _write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def diagnosis(index: int, sampler: str, probes: tuple[int, ...] = PROBES) -> dict[str, xr.Dataset]:

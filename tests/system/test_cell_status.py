@@ -12,7 +12,7 @@ import numpyro.distributions as dist
 import pytest
 
 from experiments.cli import commands
-from experiments.execute.cell_status import raised
+from experiments.execute.cell_status import status_of_exception
 from fgtsva_ppl import ENVIRONMENTS, REWARDS, SAMPLERS, Sparse
 from fgtsva_ppl.types import Outcome
 from samplers import Draw, Sampler, SamplerState
@@ -213,6 +213,6 @@ def test_failed_cells_are_tried_again(fgtsva):
 
 
 def test_a_reason_is_one_line():
-    assert raised(ValueError("a\nb")).reason == "ValueError: a"
-    assert raised(ValueError()).reason == "ValueError"
-    assert len(raised(ValueError("x" * 1000)).reason) == 200
+    assert status_of_exception(ValueError("a\nb")).reason == "ValueError: a"
+    assert status_of_exception(ValueError()).reason == "ValueError"
+    assert len(status_of_exception(ValueError("x" * 1000)).reason) == 200

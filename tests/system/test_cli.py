@@ -15,8 +15,8 @@ from omegaconf import OmegaConf
 from typer import rich_utils
 
 from experiments.cli import commands, completion
-from experiments.config.compose import resolve
-from experiments.execute import runner
+from experiments.config.compose import compose
+from experiments.execute import job
 from samplers.errors import InputError
 
 SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
@@ -114,7 +114,7 @@ def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
     def forbidden(*args, **kwargs):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(runner, "simulate", forbidden)
+    monkeypatch.setattr(job, "simulate", forbidden)
     code, _, err = fgtsva("run", *SMALL, "output=here")
     assert code == 0, err
     assert (Path("here") / "summary.csv").read_text() == before
@@ -227,10 +227,13 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
         (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
         (["precision=float16"], ["float64"]),
-        (["record_every=0", "diagnostics.runs=0"], ["every", "at least 1"]),
-        (["record_every=7", "diagnostics.runs=0"], ["every", "multiple"]),
-        (["record_every=10", "diagnostics.runs=2"], ["every", "diagnostics.runs=0"]),
-        (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "every"]),
+        (["record_every=0", "diagnostics.runs=0"], ["record_every", "at least 1"]),
+        (["record_every=7", "diagnostics.runs=0"], ["record_every", "multiple"]),
+        (["record_every=10", "diagnostics.runs=2"], ["record_every", "diagnostics.runs=0"]),
+        (["rounds=1000000000", "diagnostics.runs=0"], ["rounds", "record_every"]),
+        (["every=10"], ["did you mean 'record_every'"]),
+        (["launcher=dask"], ["did you mean 'backend'"]),
+        (["launcher.slice=5"], ["did you mean 'backend.runs_per_task'"]),
         (["seed=4294967296"], ["seed", "at most"]),
         (["posterior.c=range(1,20000)"], ["10000", "posterior.c"]),
         (["+rounds=3"], ["key=value"]),
@@ -284,7 +287,7 @@ def test_a_config_that_was_cut_short_is_named_and_written_again(fgtsva, left, mo
     config.write_bytes(before[: int(left * len(before))])
     code, _, err = fgtsva("run", *SMALL, "seed=7", "output=here")  # whose cells are not there
     assert code == 2, err
-    monkeypatch.delattr(runner, "simulate")
+    monkeypatch.delattr(job, "simulate")
     code, _, err = fgtsva("run", *SMALL, "output=here")
     assert code == 0, err
     assert "config.yaml is not what was written; writing it again" in err
@@ -317,15 +320,13 @@ def test_a_file_system_that_is_read_only_is_one_line(fgtsva, monkeypatch):
 
 
 def test_a_path_is_taken_as_it_stands():
-    assert resolve(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
-    assert resolve(["output='quoted'", "sampler=exact"]).output == "quoted"
+    assert compose(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
+    assert compose(["output='quoted'", "sampler=exact"]).output == "quoted"
 
 
 def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
-    study = resolve(
-        ["environment=sparse", "sampler=exact,mala", "sampler.num_steps=1,5", "posterior.c=0,0.1"]
-    )
-    found = [(c.flat["sampler"], c.flat.get("sampler.num_steps"), c.flat["posterior.c"]) for c in study.cells]
+    study = compose(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
+    found = [(c.flat["sampler"], c.flat.get("sampler.steps"), c.flat["posterior.c"]) for c in study.cells]
     assert sorted(found, key=str) == sorted(
         [
             ("exact", None, 0.0), ("exact", None, 0.1),
@@ -336,43 +337,43 @@ def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
 
 
 def test_another_precision_is_another_cell():
-    ours, theirs = (resolve([*SMALL, f"precision={p}"]).cells for p in ("float64", "float32"))
+    ours, theirs = (compose([*SMALL, f"precision={p}"]).cells for p in ("float64", "float32"))
     assert not {cell.id for cell in ours} & {cell.id for cell in theirs}
 
 
 def test_rounds_to_look_into_lie_before_the_end():
     with pytest.raises(InputError, match=r"^diagnostics\.rounds=2000 is past the last round, 1000$"):
-        resolve(["rounds=1000", "diagnostics.rounds=10,2000"])
+        compose(["rounds=1000", "diagnostics.rounds=10,2000"])
 
 
 def test_a_setting_that_no_chosen_member_has_is_an_error():
-    with pytest.raises(InputError, match=r"sampler\.num_integration_steps: .* sghmc, hmc"):
-        resolve(["sampler=exact,mala", "sampler.num_integration_steps=3"])
+    with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
+        compose(["sampler=exact,mala", "sampler.leapfrogs=3"])
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():
     from fgtsva_ppl.simulation import play_rounds
 
-    study = resolve(
+    study = compose(
         [*SMALL, "sampler=mala", "posterior.c=0.001,0.01", "posterior.alpha=0.1,0.2", "environment.p=0.1,0.3"]
     )
     assert len(study.cells) == 8
     before = None
     for cell in study.cells:
-        runner.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
+        job.simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs, seed=cell.seed)
         before = play_rounds._cache_size() if before is None else before
     assert play_rounds._cache_size() == before
 
 
 def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
-    real = runner.simulate
+    real = job.simulate
 
     def faulty(environment, agent, **kwargs):
         if type(agent.sampler).__name__ == "MALA":
             raise ZeroDivisionError("in a user's program")
         return real(environment, agent, **kwargs)
 
-    monkeypatch.setattr(runner, "simulate", faulty)
+    monkeypatch.setattr(job, "simulate", faulty)
     code, _, err = fgtsva("run", *SMALL, "output=here")
     assert code == 1
     assert "1 of 2" in err
@@ -396,7 +397,7 @@ def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
     ],
 )
 def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
-    found = completion.offered(args, incomplete)
+    found = completion.complete_override(args, incomplete)
     if offered is None:
         assert {"sampler=", "sampler.num_steps="} <= set(found)
     else:
@@ -404,8 +405,8 @@ def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
 
 
 def test_groups_and_parts_are_completed():
-    assert completion.groups("sam") == ["samplers"]
-    assert completion.parts("or") == ["oracle"]
+    assert completion.complete_group("sam") == ["samplers"]
+    assert completion.complete_benchmark("or") == ["oracle"]
 
 
 @pytest.mark.parametrize("command", [(), ("run",), ("list",), ("report",), ("bench",)])

@@ -13,10 +13,12 @@ import pytest
 from distributed import Client, LocalCluster
 from helpers.stored_bits import results
 
+from experiments.analysis.analyse import analyse
 from experiments.cli import commands
-from experiments.config.compose import resolve
-from experiments.execute import runner
-from experiments.execute.dask_backend import cluster, distribute, joined
+from experiments.config.compose import compose
+from experiments.execute import job, runner
+from experiments.execute.cell_status import DONE
+from experiments.execute.dask_backend import concatenate_runs, connect, distribute
 from experiments.storage import folder as store
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
 from fgtsva_ppl.simulation import Record
@@ -30,7 +32,7 @@ SMALL = (
     "diagnostics.rounds=20",
     "diagnostics.runs=2",
 )
-DASK = ("launcher=dask", "launcher.workers=2", "launcher.slice=2", "devices=1")
+DASK = ("backend=dask", "backend.workers=2", "backend.runs_per_task=2", "devices=1")
 
 
 def test_slices_of_runs_are_the_cell_to_the_bit():
@@ -40,7 +42,7 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
         simulate(world, agent, rounds=20, runs=runs, first_run=first, probes=[7, 20])
         for first, runs in ((0, 2), (2, 2), (4, 1))
     ]
-    made = joined(parts)
+    made = concatenate_runs(parts)
     for name in (*Record.fields(), "outside_support"):
         np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
     assert [kept.round for kept in made.snapshots] == [7, 20]
@@ -51,22 +53,25 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["launcher=slurm"], "launcher='slurm' is not one of: here, dask"),
-        (["launcher.workers=2"], "launcher.workers is a setting of launcher=dask"),
-        (["launcher=dask", "launcher.workers=0"], "launcher.workers=0 must be a whole number, at least 1"),
-        (["launcher=dask", "launcher.slice=x"], "launcher.slice='x' must be a whole number, at least 1"),
+        (["backend=slurm"], "backend='slurm' is not one of: local, dask"),
+        (["backend.workers=2"], "backend.workers is a setting of backend=dask"),
+        (["backend=dask", "backend.workers=0"], "backend.workers=0 must be a whole number, at least 1"),
+        (
+            ["backend=dask", "backend.runs_per_task=x"],
+            "backend.runs_per_task='x' must be a whole number, at least 1",
+        ),
         (["devices=0"], "devices=0 must be a whole number, at least 1"),
         (["devices=1,2"], "devices takes one value, not 2"),
     ],
 )
-def test_a_launcher_that_cannot_be_is_one_line(words, said):
+def test_an_invalid_backend_is_one_line(words, said):
     with pytest.raises(InputError) as error:
-        resolve([*SMALL, *words])
+        compose([*SMALL, *words])
     assert str(error.value) == said
 
 
 def test_more_devices_than_there_are_is_one_line(tmp_path):
-    study = resolve([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
+    study = compose([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
     with pytest.raises(InputError, match=r"^devices=3: this process has 2$"):
         runner.prepare(study)
     assert not (tmp_path / "x").exists()
@@ -74,11 +79,11 @@ def test_more_devices_than_there_are_is_one_line(tmp_path):
 
 @pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
-    monkeypatch.setattr("experiments.execute.dask_backend.PATIENCE", 0.2)
-    launcher = resolve([*SMALL, "launcher=dask", "launcher.address=tcp://127.0.0.1:9"]).launcher
+    monkeypatch.setattr("experiments.execute.dask_backend.TIMEOUT", 0.2)
+    backend = compose([*SMALL, "backend=dask", "backend.address=tcp://127.0.0.1:9"]).backend
     with (
-        pytest.raises(InputError, match=r"^launcher.address=tcp://127.0.0.1:9 does not answer"),
-        cluster(launcher),
+        pytest.raises(InputError, match=r"^backend.address=tcp://127.0.0.1:9 does not answer"),
+        connect(backend),
     ):
         pass
 
@@ -86,9 +91,9 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
 @pytest.mark.slow
 def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
     """The process that sends them out is interrupted after the first one."""
-    alone = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
-    runner.run(alone, runner.prepare(alone))
-    study = resolve([*SMALL, "sampler=mala", f"output={tmp_path / 'cut'}", *DASK])
+    alone = compose([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
+    runner.execute(alone, runner.prepare(alone))
+    study = compose([*SMALL, "sampler=mala", f"output={tmp_path / 'cut'}", *DASK])
     (cell,), folder, sent, real = study.cells, runner.prepare(study), [], store.Folder.write
 
     def interrupted(self, cell, tree, kind=""):
@@ -101,7 +106,9 @@ def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
             return client.submit(work, cell, *arguments, **settings)
 
         watched = SimpleNamespace(submit=submit)
-        return runner.run(study, folder, launch=partial(distribute, client=watched, launcher=study.launcher))
+        return runner.execute(
+            study, folder, backend=partial(distribute, client=watched, backend=study.backend)
+        )
 
     with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
         with monkeypatch.context() as patch:
@@ -112,7 +119,7 @@ def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
         (kept,) = folder.cells.glob("*.slice-*.nc")
         assert not folder.holds(cell)
         sent.clear()
-        assert not go(client).failed
+        assert set(go(client).values()) == {DONE}
     assert len(sent) == 3  # two slices, and the diagnosis
     assert kept.name not in {f"{cell.id}.slice-{first}-{runs}.nc" for first, runs in sent[:2]}
     assert results(tmp_path / "cut") == results(tmp_path / "alone")
@@ -129,12 +136,12 @@ def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monk
 
     assert call(f"output={tmp_path / 'alone'}") == 0
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as there:
-        monkeypatch.setattr(runner, "simulate", lambda *_, **__: pytest.fail("computed here"))
+        monkeypatch.setattr(job, "simulate", lambda *_, **__: pytest.fail("computed here"))
         words = (
-            "launcher=dask",
-            "launcher.slice=2",
+            "backend=dask",
+            "backend.runs_per_task=2",
             "devices=1",
-            f"launcher.address={there.scheduler_address}",
+            f"backend.address={there.scheduler_address}",
         )
         assert call(f"output={tmp_path / 'spread'}", *words) == 0
     assert results(tmp_path / "spread") == results(tmp_path / "alone")
@@ -151,35 +158,36 @@ def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypa
         commands.main()
     assert stop.value.code == 0
 
-    study = resolve([*words, *DASK])
+    study = compose([*words, *DASK])
     folder, killed, warned = runner.prepare(study), [], []
-    with cluster(study.launcher) as client:
+    with connect(study.backend) as client:
 
         def kill(cell, rounds, diagnosed):
             if not killed:
                 killed.append(min(client.run(os.getpid).values()))
                 os.kill(killed[0], signal.SIGKILL)
 
-        def launch(job, cells):
-            return distribute(job, cells, client, study.launcher)
+        def launch(study_job, cells):
+            return distribute(study_job, cells, client, study.backend)
 
-        outcome = runner.run(study, folder, kill, warned.append, launch)
-        assert not outcome.failed
+        status = runner.execute(study, folder, kill, warned.append, launch)
+        assert set(status.values()) == {DONE}
         assert killed
         assert killed[0] not in client.run(os.getpid).values()
 
-        broken = resolve(
+        broken = compose(
             [*SMALL, "diagnostics.runs=2", "environment=sparse,table", "environment.path=here.csv",
              "environment.label=kind", "reward=linear", "posterior=ts", "sampler=mala", "output=broken", *DASK]
         )  # fmt: skip
         place = runner.prepare(broken)
         Path("here.csv").unlink()
-        outcome = runner.run(broken, place, runner._quiet, warned.append, launch)
+        runner.execute(broken, place, warn=warned.append, backend=launch)
     assert results("spread") == results("alone")
-    (line,) = outcome.failed
+    analysis = analyse(place.path, warned.append)
+    (line,) = analysis.failures
     assert line.startswith("mala on table")
     assert "here.csv" in line
-    assert {row["environment"]: row["status"] for row in outcome.rows} == {
+    assert {row["environment"]: row["status"] for row in analysis.rows} == {
         "sparse": "done",
         "table": "failed",
     }

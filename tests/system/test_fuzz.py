@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from experiments.cli import commands
 from experiments.config.cell import GROUPS
-from experiments.config.compose import OPTIONS
-from experiments.execute import runner
+from experiments.config.overrides import OPTIONS
+from experiments.execute import job
 from experiments.figures.draw import Drawn
 from fgtsva_ppl import Simulation
-from fgtsva_ppl.simulation import check
+from fgtsva_ppl.simulation import Record, check
 from fgtsva_ppl.timing import Seconds
 
 TINY = ("study=default", "environment=sparse", "sampler=mala", "rounds=2", "runs=2", "diagnostics.runs=0")
@@ -43,7 +43,7 @@ ODD = [
 ]  # fmt: skip
 WRONG = [
     "hydra.run.dir", "_target_", "sampler._target_", "+rounds", "~sampler", "a@b", "rounds.x", ".", "=",
-    "launcher", "launcher.workers",
+    "backend", "backend.workers", "launcher",
 ]  # fmt: skip
 
 values = st.one_of(
@@ -56,7 +56,7 @@ values = st.one_of(
 keys = st.one_of(
     st.sampled_from(PLAIN),
     st.sampled_from([*MEMBERS, "rounds", "runs", "seed", "diagnostics.rounds", "diagnostics.runs"]),
-    st.sampled_from([key for key in OPTIONS if not key.startswith(("launcher", "output"))]),
+    st.sampled_from([key for key in OPTIONS if not key.startswith(("backend", "output"))]),
     st.text(max_size=8),
     st.sampled_from(WRONG),
 )
@@ -105,8 +105,8 @@ def pretended(environment, agent, *, rounds, runs, seed, **kwargs):
     """A simulation that compiles nothing."""
     check(environment, agent, rounds)
     regret = np.random.default_rng(seed).gamma(1.0, size=(runs, rounds))
-    nothing = np.zeros((runs, rounds))
-    return Simulation(regret, *[nothing] * 5, np.zeros(runs), Seconds(0.0, 0.0))
+    record = Record.from_arrays(dict.fromkeys(Record.fields(), np.zeros((runs, rounds))) | {"regret": regret})
+    return Simulation(record, np.zeros(runs, bool), Seconds(0.0, 0.0))
 
 
 NO_LIMIT = {
@@ -124,9 +124,8 @@ def undrawn(folder, *_):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(runner, "simulate", pretended)
-    for module in ("experiments.analysis.analyse", "experiments.report.page"):
-        monkeypatch.setattr(f"{module}.draw", undrawn)
+    monkeypatch.setattr(job, "simulate", pretended)
+    monkeypatch.setattr("experiments.analysis.analyse.draw", undrawn)
 
 
 @pytest.mark.slow
@@ -175,7 +174,7 @@ plain = st.recursive(
 @settings(max_examples=30, **NO_LIMIT)
 @given(
     st.sampled_from(
-        ["fgtsva", "title", "cells", "versions", "entries", "sweep", "choices", "study", "bounds"]
+        ["fgtsva", "title", "cells", "versions", "algorithm_runs", "sweep", "choices", "study", "bounds"]
     ),
     plain,
 )

@@ -15,7 +15,7 @@ from helpers.stored_bits import results
 from helpers.worlds import rest_is_slow
 
 from experiments.cli import commands, signals
-from experiments.storage import folder as store
+from experiments.storage import files
 from experiments.storage.locks import Locks
 
 WORDS = (
@@ -41,8 +41,8 @@ HANG = 60.0  # seconds
 PROGRAM = """
 import sys
 sys.argv = ["fgtsva", "run", *sys.argv[1:]]
-from experiments import runner
-runner.SAVE_EVERY = 0.0
+from experiments.execute import checkpoint_file
+checkpoint_file.SAVE_EVERY = 0.0
 from experiments.cli import main
 main()
 """
@@ -80,7 +80,7 @@ def interrupt(process, group=False):
 
 
 def last_words(folder):
-    return f"Interrupted. What is finished is kept in {folder}\nThe same command goes on from there.\n"
+    return f"Interrupted. Finished results are kept in {folder}\nThe same command continues from there.\n"
 
 
 def finish(folder, words=WORDS):
@@ -160,7 +160,7 @@ OTHER = "raise ValueError('Cache keys should be comparable')"
 DEAF = """
 import sys, time
 sys.argv = ["fgtsva", "run", *sys.argv[1:]]
-from experiments import runner
+from experiments.execute import job
 def simulate(*_, **__):
     print("computing", flush=True)
     while True:
@@ -168,7 +168,7 @@ def simulate(*_, **__):
             time.sleep(60)
         except BaseException:
             {instead}
-runner.simulate = simulate
+job.simulate = simulate
 from experiments.cli import main
 main()
 """
@@ -189,12 +189,12 @@ def test_no_library_can_drop_an_interruption_or_make_a_failed_cell_of_it(instead
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", [True, False])
-@pytest.mark.parametrize("company", ["processes=2", "launcher=dask"])
+@pytest.mark.parametrize("company", ["processes=2", "backend=dask"])
 def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_path, monkeypatch):
     """On a terminal the others are interrupted too; elsewhere they go when this process is gone."""
     monkeypatch.chdir(Path(__file__).parents[2])
     alone = (*WORDS, "runs=8", "rounds=3200", "record_every=16")
-    words = (*alone, company, *(["launcher.slice=2"] if company == "launcher=dask" else []))
+    words = (*alone, company, *(["backend.runs_per_task=2"] if company == "backend=dask" else []))
     folder, mark = tmp_path / "cut", f"fgtsva-test-{os.getpid()}"
     script = tmp_path / "fgtsva"  # as it is installed: a worker process reads its file again
     script.write_text("from experiments.cli import main\nif __name__ == '__main__':\n    main()\n")
@@ -222,10 +222,10 @@ def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_pa
 
 
 def test_the_last_words_take_the_place_of_what_is_shown_on_a_terminal():
-    with signals.saying("kept", "go on"), signals.in_place_of(2):
-        assert signals._last_words(terminal=False) == "kept\ngo on\n"
-        assert signals._last_words(terminal=True) == "\x1b[1A\r\x1b[J\x1b[?25hkept\ngo on\n"
-    assert signals._last_words(terminal=False) == "Interrupted.\n"
+    with signals.exit_message("kept", "go on"), signals.replacing_lines(2):
+        assert signals._exit_text(terminal=False) == "kept\ngo on\n"
+        assert signals._exit_text(terminal=True) == "\x1b[1A\r\x1b[J\x1b[?25hkept\ngo on\n"
+    assert signals._exit_text(terminal=False) == "Interrupted.\n"
 
 
 def marked(mark):
@@ -257,7 +257,7 @@ def test_a_name_is_one_processs_until_it_ends(tmp_path):
     """A child process takes one of two names, and keeps it for as long as it lives."""
     path = tmp_path / "lock"
     program = (
-        "import sys; from pathlib import Path; from experiments.locks import Locks\n"
+        "import sys; from pathlib import Path; from experiments.storage.locks import Locks\n"
         "with Locks(Path(sys.argv[1])) as locks: print(locks.acquire('a'), flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -301,15 +301,15 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
 ):
     """The n-th write finds no room, whichever it is: config, cells, tree, tables or report."""
     monkeypatch.setattr(sys, "argv", [])
-    real, left = store._settle, [when]
+    real, left = files._move, [when]
 
-    def settle(partial, path):
+    def move(partial, path):
         left[0] -= 1
         if left[0] == -1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(partial, path)
 
-    monkeypatch.setattr(store, "_settle", settle)
+    monkeypatch.setattr(files, "_move", move)
     capsys.readouterr()
     folder = tmp_path / "cut"
     code = run_here("--quiet", f"output={folder}")

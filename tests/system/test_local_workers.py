@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from experiments.cli.estimate import Estimate
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute import local_workers, runner
-from experiments.execute.local_workers import COMMAND, processes_for
+from experiments.execute.estimate import Estimate
+from experiments.execute.local_workers import COMMAND, num_processes
 from samplers.errors import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -21,44 +21,44 @@ WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", 
 
 def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
     monkeypatch.setenv("FGTSVA_PROCESSES", "8")
-    study = resolve(["sampler=exact,mala", "environment=sparse"])
+    study = compose(["sampler=exact,mala", "environment=sparse"])
     long, short = (Estimate(2, 0, 2, 1000, seconds) for seconds in (600.0, 5.0))
-    assert processes_for(study, long, cores=2) == 2
-    assert processes_for(study, long, cores=8) == 2  # no more than cells
-    assert processes_for(study, long, cores=1) == 1
-    assert processes_for(study, short, cores=2) == 1
-    assert processes_for(resolve(["devices=1", "sampler=exact"]), long, cores=2) == 1
+    assert num_processes(study, long, cores=2) == 2
+    assert num_processes(study, long, cores=8) == 2  # no more than cells
+    assert num_processes(study, long, cores=1) == 1
+    assert num_processes(study, short, cores=2) == 1
+    assert num_processes(compose(["devices=1", "sampler=exact"]), long, cores=2) == 1
     assert (
-        processes_for(resolve(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
+        num_processes(compose(["processes=3", "sampler=exact"]), Estimate(5, 1, 4, 1000, 5.0), cores=2) == 3
     )
 
 
 def test_what_was_said_about_processes_makes_sense(monkeypatch):
-    study, long = resolve(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
+    study, long = compose(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
     for said in ("two", "0", "-1"):
         monkeypatch.setenv("FGTSVA_PROCESSES", said)
         with pytest.raises(InputError, match="FGTSVA_PROCESSES"):
-            processes_for(study, long, cores=2)
+            num_processes(study, long, cores=2)
     monkeypatch.setenv("FGTSVA_PROCESSES", "")
-    assert processes_for(study, long, cores=2) == 2
+    assert num_processes(study, long, cores=2) == 2
 
 
 def test_a_companion_is_called_as_its_caller_was(monkeypatch):
     monkeypatch.setattr(sys, "orig_argv", ["python", "mine.py", "run", "rounds=3"])
     monkeypatch.setattr(sys, "argv", ["mine.py", "run", "rounds=3"])
-    assert local_workers.command() == [sys.executable, "mine.py"]
+    assert local_workers.worker_command() == [sys.executable, "mine.py"]
     monkeypatch.setattr(sys, "argv", ["fgtsva", "run", "rounds=4"])  # not what the process was called with
-    assert local_workers.command() == [sys.executable, "-c", local_workers.COMMAND]
+    assert local_workers.worker_command() == [sys.executable, "-c", local_workers.COMMAND]
 
 
 def test_who_assists_computes_what_nobody_has(tmp_path):
     words = (*WORDS, "sampler=psgld", "diagnostics.runs=0", f"output={tmp_path / 'here'}", "devices=1")
-    study = resolve(words)
+    study = compose(words)
     folder = runner.prepare(study)
-    runner.assist(study, folder)
+    runner.run_worker(study, folder)
     assert all(folder.holds(cell) for cell in study.cells)
     before = {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
-    runner.assist(study, folder)
+    runner.run_worker(study, folder)
     assert before == {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
 
 
@@ -112,4 +112,4 @@ def companions_of(parent):
             told[path.parent.name] = path.read_bytes().split(b"\0")
         except OSError:
             continue
-    return [pid for pid, words in told.items() if b"--assist" in words and str(parent).encode() in words]
+    return [pid for pid, words in told.items() if b"--worker-of" in words and str(parent).encode() in words]

@@ -20,6 +20,8 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # The first must not import the second.
 FORBIDDEN = [("samplers", "fgtsva_ppl"), ("samplers", "experiments"), ("fgtsva_ppl", "experiments")]
+# Rooms of experiments, and the other rooms that each may import.
+ALLOWED = {"config": (), "storage": ("config",), "execute": ("config", "storage")}
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
@@ -53,16 +55,16 @@ def build(folder: Path) -> Path:
 
 def test_wheel_is_complete_and_works_away_from_the_checkout(tmp_path: Path) -> None:
     wheel = build(tmp_path)
-    to_netcdf_bytes = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     wanted = {
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".c", ".py", ".pyi", ".yaml", ".md", ".css", ".html", ".js"}
+        if path.suffix in {".c", ".json", ".py", ".pyi", ".yaml", ".md", ".css", ".jinja", ".js"}
         or path.name == "py.typed"
     }
-    assert to_netcdf_bytes == wanted
-    assert any(re.fullmatch(r"experiments/studies/.*\.yaml", name) for name in to_netcdf_bytes)
+    assert packed == wanted
+    assert any(re.fullmatch(r"experiments/studies/.*\.yaml", name) for name in packed)
 
     site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -121,28 +123,50 @@ def test_no_file_says_where_packages_come_from() -> None:
     assert not found
 
 
+def imported(path: Path) -> dict[str, int]:
+    """The modules that a file imports anywhere in it, with the line."""
+    names: dict[str, int] = {}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name: node.lineno for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno}: relative import"
+            names |= {f"{node.module}.{alias.name}": node.lineno for alias in node.names}
+    return names
+
+
 @pytest.mark.parametrize(("package", "other"), FORBIDDEN)
 def test_imports_go_one_way(package: str, other: str) -> None:
-    found = []
-    for path in (ROOT / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module or ""]
-            else:
-                continue
-            found += [f"{path}:{node.lineno}" for name in names if name.split(".")[0] == other]
+    found = [
+        f"{path}:{line}"
+        for path in (ROOT / package).rglob("*.py")
+        for name, line in imported(path).items()
+        if name.split(".")[0] == other
+    ]
     assert not found, f"{package} must not import {other}"
 
 
-def test_the_command_has_a_device_for_every_core():
+@pytest.mark.parametrize("room", ALLOWED)
+def test_rooms_of_experiments_import_only_what_comes_before_them(room: str) -> None:
+    """Data goes one way: overrides, config, execute, folder, analysis, figures, report."""
+    paths = [*(ROOT / "experiments" / room).rglob("*.py")]
+    assert paths
+    found = [
+        f"{path}:{line} imports {name}"
+        for path in paths
+        for name, line in imported(path).items()
+        if name.split(".")[0] == "experiments" and name.split(".")[1] not in (room, *ALLOWED[room])
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "module", ["config.compose", "execute.runner", "analysis.analyse", "report", "bench"]
+)
+def test_the_command_has_a_device_for_every_core(module: str) -> None:
     """Importing BlackJAX starts JAX with one device: ours have to be asked for before that."""
-    program = "import experiments.cli, jax; from fgtsva_ppl.jax_config import cores; print(jax.device_count(), cores())"
-    devices, cores = run(sys.executable, "-c", program, cwd=ROOT).split()
+    program = f"import experiments.{module}, jax\nfrom fgtsva_ppl.jax_config import cores\n"
+    devices, cores = run(
+        sys.executable, "-c", program + "print(jax.device_count(), cores())", cwd=ROOT
+    ).split()
     assert devices == cores
-
-
-def test_errors_about_input_need_no_jax():
-    program = "import samplers.errors, sys; print('jax' in sys.modules)"
-    assert run(sys.executable, "-c", program, cwd=ROOT).strip() == "False"

@@ -5,6 +5,7 @@ import csv
 import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from helpers.stored_study import seal, store
 
 from experiments.cli import commands
+from samplers import SAMPLERS
 from samplers.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +25,8 @@ NAMES = {"eval", "exec", "__import__", "compile"}
 ATTRIBUTES = {
     "import_module", "instantiate", "get_class", "get_method", "unsafe_load", "full_load", "system", "popen",
 }  # fmt: skip
+# Imports registered classes on first use, by module names that are literals in our code (tested below).
+IMPORTS_LITERALS = ROOT / "samplers" / "registry.py"
 MODULES = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "importlib", "runpy"}
 
 
@@ -60,9 +64,32 @@ def test_no_code_of_ours_evaluates_imports_by_name_or_unpickles(package):
             pickles = (
                 isinstance(node, ast.keyword) and node.arg == "allow_pickle" and node.value.value is not False
             )
+            if path == IMPORTS_LITERALS and (imported or dotted) and "import_module" in ast.unparse(node):
+                continue
             if named or dotted or imported or pickles:
                 found.append(f"{path}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")
     assert not found
+
+
+def test_classes_that_are_imported_by_name_are_literals_of_our_packages():
+    """`register("mala", "samplers.mcmc.mala:MALA")`: no setting, config or stored file has a say in it."""
+    tree = ast.parse(IMPORTS_LITERALS.read_text())
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "import_module"]
+    assert len(uses) == 1
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "register":
+                    cls = node.args[1] if len(node.args) > 1 else None
+                    if isinstance(cls, ast.JoinedStr | ast.BinOp | ast.Constant):
+                        assert re.fullmatch(r"(samplers|fgtsva_ppl)\.[\w.]+:\w+", ast.literal_eval(cls))
+
+
+def test_what_a_command_names_is_never_imported():
+    """Only keys of the registry are, so a module's name is an unknown sampler."""
+    for name in ("os:system", "samplers.mcmc.mala:MALA", "this:d"):
+        with pytest.raises(InputError, match="unknown sampler"):
+            SAMPLERS[name]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +131,7 @@ def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, word):
 
 
 def test_a_study_is_chosen_among_those_there_are():
-    from experiments.config.compose import read_study
+    from experiments.config.study_files import read_study
 
     for name in ("../config", "default.yaml", "", ".", "default\0"):
         with pytest.raises(InputError, match="unknown study"):

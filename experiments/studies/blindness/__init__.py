@@ -1,1 +1,5 @@
-"""The study `blindness`."""
+"""Which diagnostics stay good while the sampler is wrong, and the reverse."""
+
+from experiments.studies.blindness import findings
+
+__all__ = ["findings"]

@@ -1,20 +1,19 @@
-"""What diagnostics do not see: the reading of the study `blindness`."""
+"""Findings of the study `blindness`: which diagnostics look good where the sampler is wrong, and the reverse."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import xarray as xr
 
-from experiments.analysis.diagnostics_vs_regret import median_of, pairs, wrong_actions
-from experiments.analysis.statistics import Interval
+from experiments.analysis.diagnostics_vs_regret import wrong_actions
+from experiments.analysis.results import StudyResults
+from experiments.analysis.statistics import Interval, known_median
+from experiments.analysis.summary import diagnostic
 from experiments.analysis.text import counted
-from experiments.config.cell import Cell
-from experiments.storage.folder import values
-from fgtsva_ppl.diagnostics import ProbeSizes
+from fgtsva_ppl.diagnostics import Sizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
-LEAST_ESS = 100 * ProbeSizes().num_chains
+MIN_ESS = 100 * Sizes().chains
 
 
 class Sign(NamedTuple):
@@ -28,8 +27,8 @@ class Sign(NamedTuple):
 SIGNS = {
     "rhat": Sign("R-hat", "below 1.1", lambda x: x < 1.1),
     "nested_rhat": Sign("nested R-hat", "below 1.1", lambda x: x < 1.1),
-    "ess_bulk": Sign("bulk ESS", "above 100 a chain", lambda x: x > LEAST_ESS),
-    "ess_tail": Sign("tail ESS", "above 100 a chain", lambda x: x > LEAST_ESS),
+    "ess_bulk": Sign("bulk ESS", "above 100 a chain", lambda x: x > MIN_ESS),
+    "ess_tail": Sign("tail ESS", "above 100 a chain", lambda x: x > MIN_ESS),
     "mcse": Sign("MCSE", "below 0.1 sd", lambda x: x < 0.1),
     "ebfmi": Sign("E-BFMI", "above 0.3", lambda x: x > 0.3),
     "divergences": Sign("divergences", "none", lambda x: x == 0),
@@ -39,8 +38,8 @@ SIGNS = {
 NO_ALARM = "acceptance_rate"  # a low one is a cost, not an error
 
 
-class Seen(NamedTuple):
-    """A cell in the eyes of its diagnostics."""
+class Examined(NamedTuple):
+    """A cell as its diagnostics show it, and as it is."""
 
     label: str
     wrong: bool  # the action distribution, against exact draws
@@ -49,7 +48,7 @@ class Seen(NamedTuple):
 
     @property
     def alarms(self) -> list[str]:
-        """What looks bad without exact draws."""
+        """The diagnostics without exact draws that look bad."""
         return [SIGNS[key].name for key, good in self.good.items() if not good and key != NO_ALARM]
 
     @property
@@ -58,69 +57,72 @@ class Seen(NamedTuple):
         return self.gap.low > 0
 
 
-def blindness(cells: Sequence[Cell], data: Mapping[str, xr.DataTree]) -> list[str]:
-    """What the diagnostics do and do not see, what the cells say together, then each."""
-    sentences, found = [], []
-    for pair in pairs(cells, data):
+def findings(results: StudyResults) -> list[str]:
+    """What the diagnostics miss, what the cells show together, then each cell."""
+    sentences, cells = [], []
+    for pair in results.pairs:
         wrong = wrong_actions(pair.data)
         if wrong is None:
             continue
-        measured = pair.data.children["diagnostics"]
-        medians = {name: median_of(values(measured, name)) for name in ("tv", "tv_floor", *SIGNS)}
+        medians = {name: known_median(diagnostic(pair.data, name)) for name in ("tv", "tv_floor", *SIGNS)}
         good = {key: sign.good(medians[key]) for key, sign in SIGNS.items() if not np.isnan(medians[key])}
-        seen = Seen(pair.label(*SETTINGS), wrong, good, pair.gap)
-        found.append(seen)
-        effect = "less than" if seen.gap.high < 0 else "more than" if seen.costly else "no different from"
-        text = f"{pair.cell.flat['environment']}: {seen.label}: actions {'wrong' if wrong else 'right'} "
+        cell = Examined(pair.label(*SETTINGS), wrong, good, pair.gap)
+        cells.append(cell)
+        effect = "less than" if cell.gap.high < 0 else "more than" if cell.costly else "no different from"
+        text = f"{pair.environment}: {cell.label}: actions {'wrong' if wrong else 'right'} "
         text += f"(TV {medians['tv']:.2f}, floor {medians['tv_floor']:.2f}), "
-        text += f"regret {effect} exact ({seen.gap.told()}); "
-        text += f"bad: {', '.join(seen.alarms)}" if seen.alarms else "what needs no exact draws looks fine"
-        text += f" ({', '.join(f'{SIGNS[key].name} {_short(medians[key])}' for key in good)}"
+        text += f"regret {effect} exact ({cell.gap.format()}); "
+        text += f"bad: {', '.join(cell.alarms)}" if cell.alarms else "what needs no exact draws looks fine"
+        text += f" ({', '.join(f'{SIGNS[key].name} {_two_digits(medians[key])}' for key in good)}"
         silent = [sign.name for key, sign in SIGNS.items() if key not in good]
         sentences.append(text + (f"; does not apply: {', '.join(silent)})." if silent else ")."))
-    if not found:
+    if not cells:
         return []
-    actions, regret = by_diagnostic(found)
-    spots = blind_spots(found)
+    actions, regret = by_diagnostic(cells)
+    spots = blind_spots(cells)
     return [actions, *spots[:1], regret, *spots[1:], *sentences]
 
 
-def _short(value: float) -> str:
+def _two_digits(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.0f}"
 
 
-def by_diagnostic(found: Sequence[Seen]) -> tuple[str, str]:
+def by_diagnostic(cells: Sequence[Examined]) -> tuple[str, str]:
     """Which diagnostics look good where something is wrong, and bad where nothing is: with actions, with regret."""
     return (
-        _counts(found, lambda seen: seen.wrong, "actions are wrong"),
-        _counts(found, lambda seen: seen.costly, "regret is above that of exact draws"),
+        _counts(cells, lambda cell: cell.wrong, "actions are wrong"),
+        _counts(cells, lambda cell: cell.costly, "regret is above that of exact draws"),
     )
 
 
-def _counts(found: Sequence[Seen], ill: Callable[[Seen], bool], what: str) -> str:
-    sick, sound = ([seen for seen in found if ill(seen) is side] for side in (True, False))
-    blind = {key: [seen.good[key] for seen in sick if key in seen.good] for key in SIGNS}
-    shy = {key: [not seen.good[key] for seen in sound if key in seen.good] for key in SIGNS}
-    told = [
-        f"{SIGNS[key].name} ({SIGNS[key].rule}) in {_share(known, len(sick))}"
-        for key, known in sorted(blind.items(), key=lambda item: -sum(item[1]))
+def _counts(cells: Sequence[Examined], is_bad: Callable[[Examined], bool], what: str) -> str:
+    bad, fine = ([cell for cell in cells if is_bad(cell) is side] for side in (True, False))
+    misses = {key: [cell.good[key] for cell in bad if key in cell.good] for key in SIGNS}
+    false_alarms = {key: [not cell.good[key] for cell in fine if key in cell.good] for key in SIGNS}
+    missing = [
+        f"{SIGNS[key].name} ({SIGNS[key].rule}) in {_share(known, len(bad))}"
+        for key, known in sorted(misses.items(), key=lambda item: -sum(item[1]))
         if any(known)
     ]
-    bad = [f"{SIGNS[key].name} in {_share(known, len(sound))}" for key, known in shy.items() if any(known)]
+    alarming = [
+        f"{SIGNS[key].name} in {_share(known, len(fine))}"
+        for key, known in false_alarms.items()
+        if any(known)
+    ]
     return (
-        f"Where {what}, in {len(sick)} of {counted(len(found), 'cell')}, these diagnostics look good: "
-        f"{', '.join(told) or 'none'}; in the other {len(sound)} these look bad: {', '.join(bad) or 'none'}."
+        f"Where {what}, in {len(bad)} of {counted(len(cells), 'cell')}, these diagnostics look good: "
+        f"{', '.join(missing) or 'none'}; in the other {len(fine)} these look bad: {', '.join(alarming) or 'none'}."
     )
 
 
-def _share(known: Sequence[bool], cells: int) -> str:
+def _share(known: Sequence[bool], num_cells: int) -> str:
     """How many, and of how many where a diagnostic does not apply to all cells."""
-    return f"{sum(known)}" if len(known) == cells else f"{sum(known)} of {len(known)}"
+    return f"{sum(known)}" if len(known) == num_cells else f"{sum(known)} of {len(known)}"
 
 
-def blind_spots(found: Sequence[Seen]) -> list[str]:
+def blind_spots(cells: Sequence[Examined]) -> list[str]:
     """What the cells say together."""
-    kinds: dict[str, Callable[[Seen], bool]] = {
+    kinds: dict[str, Callable[[Examined], bool]] = {
         "Actions wrong, with less regret than exact draws": lambda s: s.wrong and s.gap.high < 0,
         "More regret than exact draws, and no sign of it without them": lambda s: s.costly and not s.alarms,
         "Actions wrong, and no sign of it without exact draws": lambda s: s.wrong and not s.alarms,
@@ -132,8 +134,8 @@ def blind_spots(found: Sequence[Seen]) -> list[str]:
     }
     sentences = []
     for kind, holds in kinds.items():
-        those = [seen for seen in found if holds(seen)]
+        those = [cell for cell in cells if holds(cell)]
         if those:
-            names = ", ".join(seen.label for seen in those)
-            sentences.append(f"{kind}: {len(those)} of {counted(len(found), 'cell')} ({names}).")
+            names = ", ".join(cell.label for cell in those)
+            sentences.append(f"{kind}: {len(those)} of {counted(len(cells), 'cell')} ({names}).")
     return sentences

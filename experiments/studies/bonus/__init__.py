@@ -1,1 +1,5 @@
-"""The study `bonus`."""
+"""The feel-good term against the sampler's budget."""
+
+from experiments.studies.bonus import findings
+
+__all__ = ["findings"]

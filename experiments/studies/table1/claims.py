@@ -1,45 +1,24 @@
-"""What the paper claims, and which numbers of a study speak to it. Rules only: no number stands here but thresholds."""
+"""What the paper's Table 1 claims: how regret grows with d and Lambda, and in the deterministic case."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-import xarray as xr
-
-from experiments.analysis.bounds import bound
-from experiments.analysis.hyperparameters import LEVELS, growth, halves, tuned_algorithms
-from experiments.analysis.scaling import AXES, Line, exponent, exponent_difference, lines
-from experiments.analysis.scene import NAMED, OURS, Scene
-from experiments.analysis.statistics import Interval, mean_interval, paired_ratio
-from experiments.analysis.summary import final_regret
-from experiments.analysis.verdicts import Evidence, Verdict, measured
-from experiments.config.cell import Cell, by_panel, labels_of
-from experiments.config.comparison import Comparison
-from experiments.studies.figure_claims import figure1, figure2
+from experiments.analysis.hyperparameters import LEVELS, growth, halves
+from experiments.analysis.results import StudyResults
+from experiments.analysis.scaling import AXES, Line, exponent_difference
+from experiments.analysis.statistics import Interval, paired_ratio
+from experiments.analysis.verdicts import BASELINES, OURS, Evidence, Verdict
 
 SLACK = 0.25  # what the logarithms that the O-tilde hides may add to an exponent
 LINEAR = 0.9  # regret whose growth may be above this is as good as linear: nothing is learnt yet
 STILL = 0.25  # regret whose growth is below this has stopped growing
 
-type Claims = Callable[[Scene], Iterator[Verdict]]
 
-
-def judge(
-    study: str, cells: Sequence[Cell], data: Mapping[str, xr.DataTree], comparison: Comparison
-) -> list[Verdict]:
-    """The verdicts of a study, on those of its claims that its cells can speak to."""
-    done = [cell for cell in cells if cell.id in data]
-    if study not in CLAIMS or not done:
-        return []
-    scene = Scene(done, data, tuned_algorithms(cells, data, comparison))
-    return measured(CLAIMS[study](scene))
-
-
-def table1(scene: Scene) -> Iterator[Verdict]:
+def claims(results: StudyResults) -> Iterator[Verdict]:
     """Regret against d and Lambda, and in the deterministic case."""
-    found = lines(scene.tuned_algorithms, scene.data)
-    for row, forms in {**NAMED, "LinVDTS": ("LinVDTS-style",), "FGTS-VA": OURS}.items():
+    lines = results.scaling_lines
+    for row, forms in {**BASELINES, "LinVDTS": ("LinVDTS-style",), "FGTS-VA": OURS}.items():
         for column, what in enumerate(("d, with noise", "Λ", "d, without noise")):
-            own = [line for line in found if line.name in forms and line.axis.column == column]
+            own = [line for line in lines if line.name in forms and line.axis.column == column]
             bounded = [(line, line.theory) for line in own if line.theory is not None]
             for theory in dict.fromkeys(theory for _, theory in bounded):
                 yield Verdict(
@@ -51,8 +30,8 @@ def table1(scene: Scene) -> Iterator[Verdict]:
                     "not contradict.",
                     tuple(_within(line, theory) for line, _ in bounded),
                 )
-    yield from _comparisons(found)
-    yield from _without_noise(scene)
+    yield from _comparisons(lines)
+    yield from _without_noise(results)
 
 
 def _condition(line: Line) -> str:
@@ -61,14 +40,13 @@ def _condition(line: Line) -> str:
 
 
 def _within(line: Line, theory: float) -> Evidence:
-    fitted = exponent(line.x, line.regret)
-    grows = line.growth
+    fitted, grows = line.exponent, line.growth
     learns = grows.high < LINEAR
     note = f"growth {grows.value:.2f}" if learns else "regret is as good as linear"
     return Evidence(_condition(line), fitted, fitted.high < theory + SLACK and learns, note)
 
 
-def _comparisons(found: Sequence[Line]) -> Iterator[Verdict]:
+def _comparisons(lines: Sequence[Line]) -> Iterator[Verdict]:
     """Exponents of FGTS-VA against those of others."""
     cases = (
         (
@@ -89,11 +67,11 @@ def _comparisons(found: Sequence[Line]) -> Iterator[Verdict]:
     )  # fmt: skip
     for other, column, limit, source, claim, rule in cases:
         evidence = []
-        for ours in found:
+        for ours in lines:
             if ours.name in OURS and ours.axis.column == column:
                 theirs = [
                     line
-                    for line in found
+                    for line in lines
                     if (line.name, line.level, line.axis) == (other, ours.level, ours.axis)
                 ]
                 for line in theirs:
@@ -104,33 +82,33 @@ def _comparisons(found: Sequence[Line]) -> Iterator[Verdict]:
         yield Verdict(source, claim, f"{rule[:-1]} and neither regret is linear.", tuple(evidence))
 
 
-def _without_noise(scene: Scene) -> Iterator[Verdict]:
+def _without_noise(results: StudyResults) -> Iterator[Verdict]:
     """The deterministic case, in the dimension where it is hardest."""
     still, ahead = [], []
     for ours in OURS:
         for level in LEVELS:
             grows: dict[int, Interval] = {}
             ratios: dict[int, Interval] = {}
-            told: dict[int, str] = {}  # where the hyperparameters are, and those of FGTS
-            against: dict[int, str] = {}
-            for found in scene.panels().values():
-                own = found[ours].at(level) if ours in found else None
-                theirs = found["FGTS-A"].at(level) if "FGTS-A" in found else None
+            settings: dict[int, str] = {}  # hyperparameters of ours, and of both algorithms
+            both: dict[int, str] = {}
+            for algorithms in results.algorithms_by_panel.values():
+                own = algorithms[ours].at(level) if ours in algorithms else None
+                theirs = algorithms["FGTS-A"].at(level) if "FGTS-A" in algorithms else None
                 if own is None or not AXES[-1].holds(own.cell):
                     continue
                 dim = int(own.cell.flat["environment.dim"])
-                grows[dim] = growth(halves(scene.data[own.cell.id]))
-                told[dim] = f"d={dim}; {found[ours].told(level)}"
+                grows[dim] = growth(halves(results.data[own.cell.id]))
+                settings[dim] = f"d={dim}; {algorithms[ours].describe(level)}"
                 if theirs is not None:
-                    ratios[dim] = paired_ratio(scene.regret(theirs), scene.regret(own))
-                    against[dim] = f"{told[dim]} against {found['FGTS-A'].told(level)}"
+                    ratios[dim] = paired_ratio(results.final(theirs.cell), results.final(own.cell))
+                    both[dim] = f"{settings[dim]} against {algorithms['FGTS-A'].describe(level)}"
             condition = f"{ours}, {level} settings"
             if grows:
                 worst = max(grows, key=lambda dim: grows[dim].high)
-                still.append(Evidence(condition, grows[worst], grows[worst].high < STILL, told[worst]))
+                still.append(Evidence(condition, grows[worst], grows[worst].high < STILL, settings[worst]))
             if ratios:
                 worst = min(ratios, key=lambda dim: ratios[dim].low)
-                ahead.append(Evidence(condition, ratios[worst], ratios[worst].low > 1, against[worst]))
+                ahead.append(Evidence(condition, ratios[worst], ratios[worst].low > 1, both[worst]))
     yield Verdict(
         "Table 1, deterministic case",
         "Without noise the regret of FGTS-VA does not grow with the number of rounds",
@@ -145,39 +123,3 @@ def _without_noise(scene: Scene) -> Iterator[Verdict]:
         "above 1.",
         tuple(ahead),
     )
-
-
-def theorem(scene: Scene) -> Iterator[Verdict]:
-    """Regret against the bound, where the theorem's conditions hold."""
-    labels = labels_of(scene.cells)
-    for panel, members in by_panel(scene.cells).items():
-        evidence = []
-        for cell in members:
-            found = bound(cell, np.array([cell.rounds]))
-            if found is None or not found.met:
-                continue
-            limits = {labels[cell.id]: found.regret}
-            if found.stated is not None:
-                limits[f"{labels[cell.id]}, the theorem's own c and bound"] = found.stated
-            regret = mean_interval(final_regret(scene.data[cell.id]))
-            for condition, (limit,) in limits.items():
-                if limit < cell.rounds:
-                    share = Interval(*(end / limit for end in regret))
-                    note = f"regret {regret.value:.3g}, bound {limit:.4g}"
-                    evidence.append(Evidence(condition, share, share.high < 1, note))
-        yield Verdict(
-            "Abstract and main theorem",
-            f"{panel}: expected regret is below the bound",
-            "mean regret over the bound with the constants of the proof at the cell's own c, and where that is the "
-            "theorem's c over the theorem's 9/4 sqrt((alpha^2 T + Λ) Z dc) + dc as well; holds if the interval is "
-            "below 1. A bound above the number of rounds says nothing, and is left out.",
-            tuple(evidence),
-        )
-
-
-CLAIMS: dict[str, Claims] = {
-    "figure1": figure1,
-    "figure2": figure2,
-    "table1": table1,
-    "theorem": theorem,
-}

@@ -7,25 +7,28 @@ from experiments.analysis.summary import Row
 from experiments.analysis.text import counted
 from experiments.config.cell import REFERENCE
 
-NAMED = 6  # cells in a sentence; more are counted
+MAX_NAMED = 6  # cells in a sentence; more are counted
 
 
 def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) -> list[str]:
-    """What the numbers say, a sentence for each panel (an environment) after one for all of them.
+    """Gaps to exact draws: a sentence for all cells, then one for each panel (an environment).
 
-    `labels` and `panels` name the rows.
+    Args:
+        rows: of the summary.
+        labels: what each row's cell is called within its panel.
+        panels: the panel of each row.
     """
     done = [index for index, row in enumerate(rows) if "final_regret_mean" in row]
-    gaps = {index: gap for index in done if (gap := _gap(rows[index])) is not None}
+    gaps = {index: gap for index in done if (gap := gap_of(rows[index])) is not None}
     if not done:
-        return ["No cell was finished, so nothing can be said."]
+        return ["No cell was finished, so there is no answer."]
     if not gaps:
         return _without_reference(rows, labels, panels, done)
     if all(gap.low != gap.low for gap in gaps.values()):
         return [
-            "There is one run per cell: gaps to exact draws have no interval, and nothing can be said of them."
+            "There is one run per cell: gaps to exact draws have no interval, so no sampler can be compared with them."
         ]
-    said = [_overall(list(gaps.values()))]
+    sentences = [_overall(list(gaps.values()))]
     for panel in dict.fromkeys(panels[index] for index in gaps):
         inside = {labels[index]: gap for index, gap in gaps.items() if panels[index] == panel}
         references = [
@@ -33,11 +36,12 @@ def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) ->
             for index in done
             if panels[index] == panel and rows[index].get("sampler") == REFERENCE
         ]
-        said.append(_panel(panel, inside, references[0] if len(references) == 1 else None))
-    return said
+        sentences.append(_panel(panel, inside, references[0] if len(references) == 1 else None))
+    return sentences
 
 
-def _gap(row: Row) -> Interval | None:
+def gap_of(row: Row) -> Interval | None:
+    """A row's paired gap to exact draws; None where it has no reference."""
     if "regret_gap" not in row:
         return None
     unknown = float("nan")
@@ -47,13 +51,13 @@ def _gap(row: Row) -> Interval | None:
 
 def _overall(gaps: Sequence[Interval]) -> str:
     counts = {
-        "cannot be told from exact draws": sum(gap.holds_zero for gap in gaps),
+        "cannot be distinguished from exact draws": sum(gap.contains_zero for gap in gaps),
         "had more regret": sum(gap.low > 0 for gap in gaps),
         "had less regret": sum(gap.high < 0 for gap in gaps),
     }
-    told = _listed([f"{count} {what}" for what, count in counts.items() if count])
+    listed = _listed([f"{count} {what}" for what, count in counts.items() if count])
     cells = counted(len(gaps), "cell")
-    return f"Of {cells} with an exact reference, {told} (by the 95% interval of the paired regret gap)."
+    return f"Of {cells} with an exact reference, {listed} (by the 95% interval of the paired regret gap)."
 
 
 def _panel(panel: str, gaps: dict[str, Interval], reference: float | None) -> str:
@@ -62,23 +66,19 @@ def _panel(panel: str, gaps: dict[str, Interval], reference: float | None) -> st
     groups = (
         (f"more regret than {against}", [name for name in ordered if gaps[name].low > 0]),
         (f"less regret than {against}", [name for name in ordered if gaps[name].high < 0]),
-        (f"no difference from {against} found", [name for name in ordered if gaps[name].holds_zero]),
+        (f"no difference from {against} found", [name for name in ordered if gaps[name].contains_zero]),
     )
-    told = [f"{what}: {_cells(names, gaps)}" for what, names in groups if names]
-    return f"On {panel}: " + "; ".join(told) + "."
+    parts = [f"{what}: {_cells(names, gaps)}" for what, names in groups if names]
+    return f"On {panel}: " + "; ".join(parts) + "."
 
 
 def _cells(names: Sequence[str], gaps: dict[str, Interval]) -> str:
-    told = [f"{name} {interval(gaps[name])}" for name in names[:NAMED]]
-    return _listed([*told, f"{len(names) - NAMED} more"] if len(names) > NAMED else told)
+    named = [f"{name} {gaps[name].format(signed)}" for name in names[:MAX_NAMED]]
+    return _listed([*named, f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else named)
 
 
-def interval(gap: Interval) -> str:
-    """An estimate with its interval, signs shown."""
-    return f"{_signed(gap.value)} [{_signed(gap.low)}, {_signed(gap.high)}]"
-
-
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """A number in three digits with its sign."""
     if value != value:
         return "–"
     return (f"{value:+.3g}" if abs(value) < 999.5 else f"{value:+.0f}").replace("-", "−")
@@ -91,8 +91,8 @@ def _listed(parts: Sequence[str]) -> str:
 def _without_reference(
     rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str], done: Sequence[int]
 ) -> list[str]:
-    """Without exact draws to compare with, who had least and most."""
-    said = []
+    """Without exact draws to compare with: which cell has the least regret, and which the most."""
+    sentences = []
     for panel in dict.fromkeys(panels[index] for index in done):
         regret = {
             labels[index]: (rows[index]["final_regret_mean"], rows[index].get("final_regret_se"))
@@ -100,13 +100,13 @@ def _without_reference(
             if panels[index] == panel
         }
         ordered = sorted(regret, key=lambda name: regret[name][0])
-        told = f"On {panel}: {ordered[0]} has a final regret of {_with_error(*regret[ordered[0]])}"
+        text = f"On {panel}: {ordered[0]} has a final regret of {_with_error(*regret[ordered[0]])}"
         if len(ordered) > 1:
-            told += (
+            text += (
                 f", the least of {len(ordered)}; {ordered[-1]} the most, {_with_error(*regret[ordered[-1]])}"
             )
-        said.append(told + ".")
-    return said
+        sentences.append(text + ".")
+    return sentences
 
 
 def _with_error(mean: float, error: float | None) -> str:

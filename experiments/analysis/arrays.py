@@ -1,0 +1,52 @@
+"""Arrays of several cells as one, with the cells' settings as coordinates."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from experiments.config.cell import GROUPS, Cell
+from experiments.config.labels import varied
+
+
+def stack[T: (xr.Dataset, xr.DataArray)](
+    cells: Sequence[Cell], parts: Sequence[T], labels: Mapping[str, str]
+) -> T:
+    """Stacks the arrays of cells along a new dimension `cell`.
+
+    Args:
+        cells: the cells.
+        parts: an array or dataset of each; NaN fills what a smaller one lacks.
+        labels: what each cell is called, by id.
+
+    Returns:
+        The stacked arrays. `cell` is indexed by id; `label`, the groups (environment, sampler, ...) and every setting
+        that differs between the cells are indexes along it as well, so that `sel(sampler="mala")` works.
+    """
+    index = pd.Index([cell.id for cell in cells], name="cell")
+    stacked = xr.concat([_indexed(part) for part in parts], index, join="outer", combine_attrs="drop")
+    coordinates = {"label": np.array([labels[cell.id] for cell in cells], object), **_settings(cells)}
+    stacked = stacked.assign_coords({key: ("cell", values) for key, values in coordinates.items()})
+    for key in coordinates:
+        stacked = stacked.set_xindex(key)
+    return stacked
+
+
+def _settings(cells: Sequence[Cell]) -> dict[str, np.ndarray]:
+    """Groups and differing settings by dotted key; where a cell has no such setting it is NaN or an empty string."""
+    groups = [key for key in GROUPS if any(key in cell.flat for cell in cells)]
+    settings = {}
+    for key in dict.fromkeys([*groups, *varied(cells)]):
+        entries = [cell.flat.get(key) for cell in cells]
+        numeric = all(entry is None or type(entry) in (int, float) for entry in entries)
+        missing, kind = (np.nan, float) if numeric else ("", object)
+        settings[key] = np.array([missing if entry is None else entry for entry in entries], kind)
+    return settings
+
+
+def _indexed[T: (xr.Dataset, xr.DataArray)](part: T) -> T:
+    """With a coordinate for every dimension, without which arrays of different sizes cannot be stacked."""
+    return part.assign_coords(
+        {dim: np.arange(size) for dim, size in part.sizes.items() if dim not in part.coords}
+    )

@@ -1,0 +1,155 @@
+"""Reads a study's output folder. Nothing is unpickled or executed, so a stranger's folder is safe to open."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from omegaconf import OmegaConf
+
+from experiments.analysis.results import DONE, StudyResults
+from experiments.config.cell import GROUPS, Cell
+from experiments.config.comparison import Comparison, comparison_from_config
+from experiments.storage.errors import DamagedError
+from experiments.storage.folder import MARK
+from experiments.storage.netcdf import from_netcdf
+from fgtsva_ppl.simulation import Record
+from samplers.errors import InputError
+
+
+@dataclass(frozen=True)
+class StoredCell(Cell):
+    """A cell as it was run, independent of what the code and its registries are today."""
+
+    key: str
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The stored settings."""
+        numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
+        numbers |= {"record_every": self.record_every} if self.record_every > 1 else {}
+        return {**self.parts, **numbers, **({"precision": self.precision} if self.precision else {})}
+
+    @cached_property
+    def id(self) -> str:
+        """The stored id."""
+        return self.key
+
+    def _build(self, group: str) -> Any:
+        # The content digest of a dataset is stored beside its settings, but is no setting.
+        part = {key: value for key, value in self.parts[group].items() if key != "content"}
+        return GROUPS[group].build(part.pop("name"), part)
+
+
+def load_results(folder: Path | str) -> StudyResults:
+    """Reads the output folder of a finished run.
+
+    Args:
+        folder: a folder that `fgtsva run` wrote; only its `config.yaml` and `results.nc` are read.
+
+    Returns:
+        Everything that is derived from the stored cells, computed when it is first used.
+
+    Raises:
+        InputError: the folder is not the output of a finished run, or one of the two files is damaged.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; give the output folder of a run")
+    text = _text(folder / "config.yaml")
+    config = _config(folder, text)
+    cells, comparison = _cells(folder, config), _comparison(folder, config)
+    groups = _results(folder / "results.nc")
+    data = {
+        cell.id: groups[cell.id] for cell in cells if "regret" in getattr(groups.get(cell.id), "dataset", ())
+    }
+    for key, tree in data.items():
+        _check_arrays(folder / "results.nc", key, tree)
+    status = {cell.id: _status(groups.get(cell.id)) for cell in cells}
+    return StudyResults(str(config.get("study", "")), cells, data, comparison, status, config, text, folder)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{path.parent} has no {path.name}: not the output folder of a finished run"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({_first_line(error)})") from None
+
+
+def _config(folder: Path, text: str) -> dict[str, Any]:
+    try:
+        config = OmegaConf.to_container(OmegaConf.create(text))
+    except Exception:  # any failure means that it is not our file
+        config = None
+    if not isinstance(config, dict) or MARK not in config or not isinstance(config.get("cells"), dict):
+        raise InputError(f"{folder / 'config.yaml'} was not written by fgtsva")
+    return {str(key): value for key, value in config.items()}
+
+
+def _cells(folder: Path, config: Mapping[str, Any]) -> tuple[StoredCell, ...]:
+    try:
+        return tuple(_cell(str(key), settings) for key, settings in config["cells"].items())
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise InputError(f"{folder / 'config.yaml'} has cells that cannot be read") from None
+
+
+def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
+    parts = {group: part for group, part in settings.items() if isinstance(part, dict)}
+    numbers = {name: int(settings[name]) for name in ("rounds", "runs", "seed")}
+    if not {"environment", "agent"} <= {group for group, part in parts.items() if "name" in part}:
+        raise ValueError("not a cell")
+    precision = str(settings.get("precision", ""))
+    return StoredCell(
+        parts, **numbers, precision=precision, key=key, record_every=int(settings.get("record_every", 1))
+    )
+
+
+def _comparison(folder: Path, config: Mapping[str, Any]) -> Comparison:
+    try:
+        return comparison_from_config(config)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise InputError(f"{folder / 'config.yaml'} has entries that cannot be read") from None
+
+
+def _results(path: Path) -> dict[str, xr.DataTree]:
+    """The groups of the cells by id, all arrays in memory."""
+    if not path.is_file():
+        raise InputError(f"{path.parent} has no {path.name}: not the output folder of a finished run")
+    try:
+        tree = from_netcdf(path)
+    except DamagedError as damage:
+        raise InputError(f"{damage}; the run's own command writes it again") from None
+    except Exception as error:  # a broken file can fail in any way
+        raise InputError(f"{path} cannot be read ({_first_line(error)})") from None
+    if MARK not in tree.attrs:
+        raise InputError(f"{path} was not written by fgtsva")
+    return dict(tree.children["cells"].children) if "cells" in tree.children else {}
+
+
+def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
+    """Raises InputError where a cell has not the arrays that every run stores."""
+    names = Record.fields()
+    wrong = [name for name in names if name in data.dataset and data.dataset[name].dims != ("run", "round")]
+    missing = [name for name in names if name not in data.dataset]
+    times = {name: data.attrs.get(name) for name in ("seconds", "compile_seconds")}
+    missing += [name for name, value in times.items() if not isinstance(value, int | float | np.number)]
+    if wrong or missing:
+        raise InputError(f"{path}: cell {key} lacks {', '.join([*missing, *wrong])}")
+
+
+def _status(group: xr.DataTree | None) -> tuple[str, str]:
+    """What became of a cell, and why; older versions did not store it."""
+    if group is None:
+        return "failed", "not in results.nc"
+    return str(group.attrs.get("status", DONE[0])), str(group.attrs.get("reason", ""))
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,74 @@
+"""Short labels of cells: what distinguishes a cell from the others of its study."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from experiments.config.cell import Cell, display_name
+
+
+def varied(cells: Iterable[Cell]) -> list[str]:
+    """The dotted names of the settings in which cells differ.
+
+    A member's own setting counts only if it differs between cells with that member: that mala takes 20 steps and nuts
+    takes 3 follows from their names.
+    """
+    seen: dict[str, dict[str, set[Any]]] = {}
+    for cell in cells:
+        for key, value in cell.flat.items():
+            group, dot, _ = key.partition(".")
+            seen.setdefault(key, {}).setdefault(cell.flat[group] if dot else "", set()).add(value)
+    return [key for key, members in seen.items() if any(len(values) > 1 for values in members.values())]
+
+
+def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+    """Groups cells by environment and noise, named with those of their settings that differ."""
+    keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
+    panels: dict[str, list[Cell]] = {}
+    for cell in cells:
+        settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
+        panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
+    return panels
+
+
+def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
+    """A label for each cell that distinguishes it from the others of its panel.
+
+    Where a sampler's settings are varied one at a time, only those that differ from their most common value are named.
+
+    Returns:
+        Labels by the cells' ids.
+    """
+    keys = [key for key in varied(cells) if not key.startswith(("environment", "noise", "rounds"))]
+    groups = [key for key in keys if key in ("agent", "posterior", "sampler", "reward")] or ["sampler"]
+    settings = [key for key in keys if key not in groups]
+    common = _most_common(cells, [key for key in settings if key.startswith("sampler.")])
+    labels = {}
+    for cell in cells:
+        own = [key for key in groups if cell.flat.get(key) is not None] or ["agent"]
+        names = [display_name(key, cell.flat[key]) for key in own]
+        omitted = common.get(str(cell.flat.get("sampler")), {})
+        values = [
+            f"{key.partition('.')[2]}={_short(cell.flat[key])}"
+            for key in settings
+            if key in cell.flat and not (key in omitted and omitted[key] == cell.flat[key])
+        ]
+        labels[cell.id] = " ".join([*names, *values])
+    return labels
+
+
+def _most_common(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """For each sampler of which several settings are varied, one at a time: every setting's most common value."""
+    values: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys(str(cell.flat.get("sampler")) for cell in cells):
+        own = [cell.flat for cell in cells if cell.flat.get("sampler") == name]
+        counts = {key: Counter(flat[key] for flat in own if key in flat) for key in keys}
+        common = {key: count.most_common(1)[0][0] for key, count in counts.items() if len(count) > 1}
+        changed = (sum(flat[key] != value for key, value in common.items()) for flat in own)
+        if len(common) > 1 and max(changed, default=0) <= 1:
+            values[name] = common
+    return values
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,60 @@
+"""A command line, parsed and checked against the catalogue before anything heavy is imported."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.config.catalogue import Catalogue, load_catalogue
+from experiments.config.overrides import DIAGNOSTICS, OPTIONS, Grid, parse, single
+from experiments.config.study_files import DEFAULT, read_study
+from experiments.config.validate import check_names
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command line specifies, and the file of the study that it names.
+
+    Attributes:
+        study: The name of the study.
+        file: The study's file.
+        options: Options of the command, such as `output`.
+        diagnostics: Values of the keys after `diagnostics.`
+        settings: Overrides of the cells' settings.
+        grids: The grids of the study's file, without the overrides.
+        algorithms: For each grid the name of its algorithm, or None.
+    """
+
+    study: str
+    file: Mapping[str, Any]
+    options: Mapping[str, Any]
+    diagnostics: Mapping[str, list[Any]]
+    settings: Grid
+    grids: tuple[Grid, ...]
+    algorithms: tuple[str | None, ...]
+
+
+def parse_request(overrides: Sequence[str]) -> Request:
+    """Parses a command line. Raises InputError for unknown names and keys; values are checked by `compose`.
+
+    Args:
+        overrides: `key=value` strings in Hydra's override grammar.
+    """
+    settings = parse(overrides)
+    options = {key: single(key, settings.pop(key)) for key in OPTIONS if key in settings}
+    diagnostics = {key.partition(".")[2]: settings.pop(key) for key in DIAGNOSTICS if key in settings}
+    study = str(options.get("study") or DEFAULT)
+    file, catalogue = read_study(study), load_catalogue()
+    algorithms = tuple(grid.pop("name", None) for grid in file["grids"])
+    grids = tuple(_expand_all(grid, catalogue) for grid in file["grids"])
+    check_names(settings, [grid | settings for grid in grids], catalogue)
+    return Request(study, file, options, diagnostics, settings, grids, algorithms)
+
+
+def _expand_all(grid: Mapping[str, Any], catalogue: Catalogue) -> Grid:
+    """A study's grid; `all` stands for every member of a group, except negative controls."""
+    return {
+        key: [name for name, member in catalogue[key].items() if member.info.get("family") != "control"]
+        if values == "all"
+        else list(values)
+        for key, values in grid.items()
+    }

@@ -1,0 +1,41 @@
+"""Reads the YAML files of studies and of the default cell. Nothing here imports JAX."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from samplers.errors import InputError, did_you_mean
+
+DEFAULTS = Path(__file__).with_name("defaults.yaml")
+STUDIES = Path(__file__).parents[1] / "studies"  # a folder each, with study.yaml in it
+DEFAULT = "default"  # the study that is run if none is named
+
+
+def study_names() -> list[str]:
+    """The names of all studies, the default one first."""
+    names = sorted(path.parent.name for path in STUDIES.glob("*/study.yaml"))
+    return sorted(names, key=lambda name: name != DEFAULT)
+
+
+def read_study(name: str) -> dict[str, Any]:
+    """A study's file as plain data; algorithms times worlds are written out as `grids`."""
+    if name not in study_names():
+        raise InputError(
+            f"unknown study {name!r}{did_you_mean(name, study_names())}; valid: {', '.join(study_names())}"
+        )
+    data = OmegaConf.to_container(OmegaConf.load(STUDIES / name / "study.yaml"))
+    assert isinstance(data, dict)
+    study = {str(key): value for key, value in data.items()}
+    if "algorithms" in study:  # every algorithm is run in every world
+        study["grids"] = [world | algorithm for algorithm in study["algorithms"] for world in study["worlds"]]
+    return study
+
+
+@lru_cache(maxsize=1)
+def read_defaults() -> dict[str, Any]:
+    """The member of each group, and the numbers, of a cell for which nothing else is specified."""
+    data = OmegaConf.to_container(OmegaConf.load(DEFAULTS))
+    assert isinstance(data, dict)
+    return {str(key): value for key, value in data.items()}

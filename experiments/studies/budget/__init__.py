@@ -1,0 +1,5 @@
+"""Regret against the number of gradients a round."""
+
+from experiments.studies.budget import findings
+
+__all__ = ["findings"]

@@ -1,0 +1,1 @@
+"""Samplers on the paper's two environments."""

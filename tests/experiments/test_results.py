@@ -1,0 +1,200 @@
+"""`StudyResults`: cells by their settings, arrays of all cells, what is derived from them, each once."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import arviz
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up, played
+from helpers.stored_study import DIM, PROBES, SAMPLERS, store
+from helpers.stored_study import ROUNDS as STORED_ROUNDS
+from helpers.stored_study import RUNS as STORED_RUNS
+
+import experiments
+from experiments import studies
+from experiments.analysis import pairs, statistics
+from experiments.analysis.load import load_results
+from experiments.analysis.results import StudyResults
+from experiments.analysis.summary import records, to_csv, to_frame
+from experiments.config.compose import resolve
+from experiments.config.study_files import study_names
+from samplers.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """As a notebook opens it."""
+    return experiments.load_results(str(store(tmp_path_factory.mktemp("results") / "study")))
+
+
+@pytest.fixture(scope="module")
+def made():
+    return compared("posterior.c=0.003,1")
+
+
+def test_a_folder_is_read_by_its_path_and_says_what_it_is(stored):
+    assert (stored.name, stored.title, stored.question) == ("default", "A study", "What does it cost?")
+    assert stored.command == "fgtsva run sampler=exact,mala,sgld"
+    assert stored.config["precision"] == "float64"
+    assert set(stored.status.values()) == {("done", "")}
+    assert [cell.flat["sampler"] for cell in stored.cells] == [*SAMPLERS] * 2
+    with pytest.raises(AttributeError):
+        experiments.no_such_name  # noqa: B018
+
+
+def test_arrays_of_all_cells_are_selected_by_id_and_by_setting(stored):
+    assert stored.regret.dims == ("cell", "run", "round")
+    assert stored.regret.shape == (6, STORED_RUNS, STORED_ROUNDS)
+    first = stored.cells[1]
+    own = stored.data[first.id]["regret"]
+    np.testing.assert_array_equal(stored.regret.sel(cell=first.id), own)
+    np.testing.assert_array_equal(stored.cumulative_regret.sel(cell=first.id), np.cumsum(own, axis=1))
+    by_setting = stored.final_regret.sel(sampler="mala").sel(environment="sparse")
+    np.testing.assert_allclose(by_setting.values.ravel(), own.sum("round"))
+    np.testing.assert_array_equal(stored.regret["round"], 1 + np.arange(STORED_ROUNDS))
+
+
+def test_settings_that_differ_are_coordinates_and_what_a_cell_lacks_is_missing(made):
+    assert list(made.regret["posterior.c"].values) == [cell.flat["posterior.c"] for cell in made.cells]
+    assert set(made.regret.sel({"posterior.c": 1.0})["sampler"].values) == set(LEVELS)
+    assert "posterior.alpha" not in made.regret.coords  # the same in all
+    cells = resolve(["agent=thompson,oful", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    data = {cell.id: played(cell, np.ones((RUNS, ROUNDS))) for cell in cells}
+    assert "" in StudyResults.from_cells("mine", cells, data).regret["posterior"].values
+
+
+def test_cells_of_different_sizes_are_filled_with_nan_and_end_where_they_end(made):
+    short = made.data[made.cells[0].id].to_dataset().isel(run=slice(0, 3), round=slice(0, 7))
+    data = {**made.data, made.cells[0].id: xr.DataTree(short)}
+    results = StudyResults.from_cells("mine", made.cells, data)
+    own = results.regret.sel(cell=made.cells[0].id)
+    assert int(own.notnull().sum()) == 21
+    assert np.isnan(results.cumulative_regret.sel(cell=made.cells[0].id)[0, 7:]).all()
+    np.testing.assert_allclose(
+        results.final_regret.sel(cell=made.cells[0].id)[:3], short["regret"].sum("round")
+    )
+
+
+def test_diagnostics_of_all_cells_are_one_dataset(stored):
+    assert stored.diagnostics.sizes["cell"] == 6
+    assert stored.diagnostics["tv"].dims == ("cell", "probed_run", "probe")
+    np.testing.assert_array_equal(stored.diagnostics["probe"], PROBES)
+    own = stored.data[stored.cells[1].id]["diagnostics/tv"]
+    np.testing.assert_array_equal(stored.diagnostics["tv"].sel(cell=stored.cells[1].id), own)
+
+
+def test_chains_of_a_probed_round_are_what_arviz_takes(stored):
+    cell = stored.cells[1]
+    assert stored.probed_rounds(cell) == list(PROBES)
+    tree = stored.tree(cell, round=PROBES[0])
+    assert {"posterior", "sample_stats"} <= set(tree.children)
+    assert stored.tree(cell.id, PROBES[0]).identical(tree)
+    assert arviz.ess(tree)["theta"].shape == (DIM,)
+    assert {key: list(trees) for key, trees in stored.arviz_trees.items()} == {
+        cell.id: list(PROBES) for cell in stored.cells
+    }
+
+
+def test_gaps_are_those_of_equal_runs_and_no_others(made):
+    """A gap is a run minus the same run of the reference: shared luck cancels, that of another run does not."""
+    for pair in made.pairs:
+        exact = next(
+            cell
+            for cell in made.cells
+            if cell.flat["sampler"] == "exact" and cell.flat["posterior.c"] == pair.cell.flat["posterior.c"]
+        )
+        by_run = made.final(pair.cell) - made.final(exact)
+        np.testing.assert_array_equal(pair.gap_by_run, by_run)
+        assert made.gaps[pair.cell.id].value == pytest.approx(LEVELS[pair.sampler] * ROUNDS, abs=0.1)
+        permuted = made.final(pair.cell) - np.roll(made.final(exact), 1)
+        assert by_run.std() < 0.01 * permuted.std()
+        row = made.summary.iloc[made.cells.index(pair.cell)]
+        np.testing.assert_allclose(
+            row[["regret_gap", "regret_gap_low", "regret_gap_high"]].astype(float),
+            statistics.mean_interval(by_run),
+        )
+        assert row["regret_gap_median"] == pytest.approx(np.median(by_run))
+
+
+def test_a_gap_is_bootstrapped_once(monkeypatch):
+    results = compared()
+    calls = []
+    real = pairs.mean_interval
+    monkeypatch.setattr(pairs, "mean_interval", lambda values: calls.append(1) or real(values))
+    for _ in range(3):
+        assert len(results.gaps) == len(LEVELS) - 1
+        assert results.summary["regret_gap"].notna().sum() == len(LEVELS) - 1
+        assert results.findings
+    assert len(calls) == len(LEVELS) - 1
+
+
+def test_a_cell_that_failed_has_a_row_with_its_reason_and_no_numbers(tmp_path):
+    results = load_results(store(tmp_path / "study", failed={"sgld": "no memory"}, diagnosed=False))
+    gone = results.summary[results.summary["status"] == "failed"]
+    assert list(gone["sampler"]) == ["sgld", "sgld"]
+    assert list(gone["reason"]) == ["no memory"] * 2
+    assert gone["final_regret_mean"].isna().all()
+    assert [cell.flat["sampler"] for cell in results.done] == ["exact", "mala"] * 2
+    assert results.regret.sizes["cell"] == 4
+    assert results.diagnostics.sizes == {}
+
+
+def test_without_an_exact_reference_there_is_no_gap(made):
+    cells = [cell for cell in made.cells if cell.flat["sampler"] != "exact"]
+    results = StudyResults.from_cells("mine", cells, {cell.id: made.data[cell.id] for cell in cells})
+    assert results.pairs == []
+    assert results.gaps == {}
+    assert "regret_gap" not in results.summary
+
+
+def test_a_table_keeps_kinds_and_order_in_a_file(tmp_path):
+    rows = [
+        {"name": "a, b", "whole": 3, "share": 0.1, "seen": True, "setting": 1},
+        {"name": "c", "share": float("nan"), "late": float("inf"), "whole": "", "setting": 0.5},
+    ]
+    table = to_frame(rows)
+    assert list(table.columns) == ["name", "whole", "share", "seen", "setting", "late"]
+    text = 'name,whole,share,seen,setting,late\n"a, b",3,0.1,True,1,\nc,,,,0.5,inf\n'
+    assert to_csv(table).decode() == text
+    assert records(table) == [
+        {"name": "a, b", "whole": 3, "share": 0.1, "seen": True, "setting": 1},
+        {"name": "c", "setting": 0.5, "late": float("inf")},
+    ]
+    (tmp_path / "table.csv").write_bytes(to_csv(table))
+    assert pd.read_csv(tmp_path / "table.csv")["late"][1] == float("inf")
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_study_has_a_folder_whose_hooks_are_found_by_name(name):
+    own = studies.hooks(name)
+    folder = Path(studies.__file__).parent / name
+    for kind, function in own._asdict().items():
+        assert (folder / f"{kind}.py").is_file() == (function is not None)
+        assert function is None or function.__module__ == f"experiments.studies.{name}.{kind}"
+
+
+def test_a_name_that_is_no_study_has_no_hooks():
+    for name in ("", "os", "../bonus", "bonus.findings", "__init__"):
+        assert studies.hooks(name) == studies.Hooks()
+
+
+def test_findings_of_an_unknown_study_are_those_that_hold_for_any(made):
+    assert replace(made, name="theirs").findings == replace(made, name="default").findings
+
+
+def test_a_missing_diagnostic_is_unknown_and_no_error(made):
+    """Older folders may lack one that was added since."""
+    cell = next(cell for cell in made.cells if cell.flat["sampler"] == "mala")
+    tree = made_up(cell, 1.0, 0.1)
+    tree["diagnostics"] = xr.DataTree(tree["diagnostics"].to_dataset().drop_vars("rhat"))
+    results = StudyResults.from_cells("mine", made.cells, {**made.data, cell.id: tree})
+    assert np.isnan(results.summary["rhat"][made.cells.index(cell)])
+    assert results.by_round["rhat"].isna().any()
+
+
+def test_a_folder_that_is_none_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="not a folder"):
+        load_results(tmp_path / "absent")

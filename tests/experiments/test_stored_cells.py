@@ -1,0 +1,144 @@
+"""What a cell's file holds: rounds counted from 1, chains of the first run, and everything back again."""
+
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+
+from experiments.config.compose import compose
+from experiments.execute import diagnose as diagnose_module
+from experiments.execute.cell_status import DONE, CellStatus
+from experiments.execute.diagnose import diagnose
+from experiments.execute.runner import execute, prepare
+from experiments.storage.codecs import (
+    rounds_to_tree,
+    snapshots_to_tree,
+    tree_to_simulation,
+    tree_to_snapshots,
+    values,
+)
+from experiments.storage.files import read_tree
+from experiments.storage.folder import Folder
+from fgtsva_ppl import Simulation, simulate
+from fgtsva_ppl.diagnostics import METRICS, probing
+from fgtsva_ppl.diagnostics.probe import Samples
+from fgtsva_ppl.simulation import Record, Snapshot
+from fgtsva_ppl.timing import Seconds
+from samplers import Draw
+
+WORDS = (
+    "environment=sparse",
+    "environment.dim=2",
+    "sampler=exact",
+    "rounds=8",
+    "runs=2",
+    "diagnostics.runs=0",
+)
+
+
+def made_up(cell, snapshots=()):
+    """A simulation of a cell with numbers that are all different."""
+    shape = (cell.runs, cell.rounds // cell.record_every)
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    arrays = {name: 100.0 * i + numbers for i, name in enumerate(Record.fields())}
+    record = Record.from_arrays(arrays | {"num_resets": np.zeros(shape)})
+    return Simulation(record, np.zeros(cell.runs, bool), Seconds(1.5, 2.5), tuple(snapshots))
+
+
+@pytest.mark.parametrize(("words", "rounds"), [((), [1, 2, 3, 4, 5, 6, 7, 8]), (("record_every=4",), [4, 8])])
+def test_stored_rounds_are_counted_from_one_and_a_block_has_its_last_round(words, rounds):
+    (cell,) = compose([*WORDS, *words]).cells
+    simulation = made_up(cell)
+    tree = rounds_to_tree(cell, simulation)
+    assert values(tree, "round").tolist() == rounds
+    assert values(tree, "run").tolist() == [0, 1]
+    assert tree["regret"].dims == ("run", "round")
+    np.testing.assert_array_equal(values(tree, "regret"), simulation.regret)
+
+
+def test_a_simulation_and_its_states_come_back_from_their_trees():
+    (cell,) = compose(WORDS).cells
+    states = {"position": np.arange(6.0).reshape(2, 3), "carry": (np.arange(2), np.ones((2, 1, 4), bool))}
+    snapshots = [Snapshot(t, jax.tree.map(lambda leaf, t=t: leaf * t, states)) for t in (3, 8)]
+    back = tree_to_snapshots(snapshots_to_tree(snapshots[::-1]), jax.tree.structure(states))
+    assert [snapshot.round for snapshot in back] == [3, 8]
+    for ours, theirs in zip(back, snapshots, strict=True):
+        jax.tree.map(np.testing.assert_array_equal, ours.states, theirs.states)
+    simulation = made_up(cell, snapshots)
+    again = tree_to_simulation(rounds_to_tree(cell, simulation), back)
+    assert again.seconds == simulation.seconds
+    assert len(again.snapshots) == 2
+    for name in (*Record.fields(), "outside_support"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(simulation, name))
+
+
+def test_stored_chains_are_those_of_the_first_run(monkeypatch):
+    """What is drawn is made up here: every number of a run's chains has the number of that run in it."""
+    (cell,) = compose([*WORDS]).cells
+    runs, chains, draws, arms = 3, 2, 4, cell.environment.shape.arms
+    run = np.arange(runs, dtype=float)[:, None, None]
+    numbers = run + np.arange(chains * draws).reshape(chains, draws) / 100
+    drawn = Draw(np.stack([numbers, -numbers], axis=-1), numbers, numbers > 2, 10 * numbers, numbers)
+    samples = Samples(*[np.zeros(runs)] * 6, drawn, *[np.zeros(runs)] * 3)
+    measured = SimpleNamespace(
+        refused=[""] * runs,
+        metrics=dict.fromkeys(METRICS, np.arange(runs)),
+        actions=np.zeros((runs, arms)),
+        exact=np.zeros((runs, arms)),
+    )
+    monkeypatch.setattr(diagnose_module, "probing", lambda *_, **__: lambda: samples)
+    monkeypatch.setattr(diagnose_module, "quality", lambda _: measured)
+    groups = diagnose(cell, [Snapshot(3, None), Snapshot(8, None)], runs, lambda: None)
+    for t in (3, 8):
+        np.testing.assert_array_equal(groups[f"round_{t}/posterior"]["theta"], drawn.position[0])
+        stats = groups[f"round_{t}/sample_stats"]
+        np.testing.assert_array_equal(stats["acceptance_rate"], numbers[0])
+        np.testing.assert_array_equal(stats["energy"], numbers[0])
+        assert not stats["diverging"].values.any()
+    assert groups["diagnostics"]["rhat"].dims == ("probed_run", "probe")
+    np.testing.assert_array_equal(groups["diagnostics"]["rhat"], np.repeat([[0], [1], [2]], 2, axis=1))
+    assert groups["diagnostics"]["probe"].values.tolist() == [3, 8]
+
+
+@pytest.mark.slow
+def test_really_drawn_chains_are_those_of_the_first_run():
+    (cell,) = compose(WORDS).cells
+    simulation = simulate(cell.environment, cell.agent, rounds=8, runs=2, seed=cell.seed, probes=[8])
+    (snapshot,) = simulation.snapshots
+    stored = diagnose(cell, simulation.snapshots, 2, lambda: None)["round_8/posterior"]["theta"].values
+    samples = probing(cell.environment, cell.agent, snapshot, runs=2, seed=cell.seed)()
+    shape = cell.environment.shape
+    constrain = cell.agent.model(shape.arms, shape.dim).constrain
+    first, second = (jax.vmap(jax.vmap(constrain))(samples.chains.position[run])["theta"] for run in range(2))
+    np.testing.assert_array_equal(stored, first)
+    assert not np.array_equal(stored, second)
+
+
+def test_results_have_a_group_with_status_and_reason_for_every_cell(tmp_path, monkeypatch):
+    """A failed cell's group has no arrays."""
+    study = compose([*WORDS, "sampler=exact,sgld", f"output={tmp_path / 'here'}"])
+    exact, sgld = study.cells
+
+    def faulty(environment, agent, **settings):
+        if type(agent.sampler).__name__ == "SGLD":
+            raise ZeroDivisionError("in a user's program")
+        return made_up(exact)
+
+    monkeypatch.setattr("experiments.execute.job.simulate", faulty)
+    folder = prepare(study)
+    status = execute(study, folder)
+    assert status == {
+        exact.id: DONE,
+        sgld.id: CellStatus("failed", "ZeroDivisionError: in a user's program"),
+    }
+    tree = read_tree(folder.path / "results.nc")
+    for cell in study.cells:
+        group = tree["cells"][cell.id]
+        assert (group.attrs["status"], group.attrs["reason"]) == status[cell.id]
+        assert group.attrs["cell"] == cell.id
+    assert not tree["cells"][sgld.id].variables
+    assert values(tree["cells"][exact.id], "regret").shape == (2, 8)
+    written = {path.name for path in folder.path.iterdir()}
+    assert written == {"config.yaml", "results.nc", "cells"}  # nothing that analysis derives from them
+    assert isinstance(folder, Folder)
