@@ -1,13 +1,35 @@
-"""Arrays of several cells as one, with the cells' settings as coordinates."""
+"""Quantities of one cell's stored arrays, and the arrays of several cells as one."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from jaxtyping import Float, Num
 
-from experiments.config.cell import GROUPS, Cell
-from experiments.config.labels import varied
+from experiments.config.cell import GROUPS, Cell, varied
+from experiments.storage.folder import values
+
+type CellData = Mapping[str, xr.DataTree]  # the arrays of cells, by id
+
+
+def final_regret(data: xr.DataTree) -> Float[np.ndarray, " runs"]:
+    """Cumulative regret of each run at the last round."""
+    return np.asarray(values(data, "regret").sum(axis=1))
+
+
+def gradients_per_round(data: xr.DataTree) -> float:
+    """Mean number of gradients a round, over runs and rounds."""
+    rounds_per_record = int(values(data, "round")[0])  # stored numbers are sums over so many rounds
+    return float(values(data, "num_gradients").mean()) / rounds_per_record
+
+
+def diagnostic(data: xr.DataTree, name: str) -> Num[np.ndarray, "runs probes"]:
+    """A diagnostic of each probed run and round; NaN where an older version did not store it."""
+    stored = data.children["diagnostics"]
+    if name in stored.dataset:
+        return values(stored, name)
+    return np.full((stored.sizes["probed_run"], stored.sizes["probe"]), np.nan)
 
 
 def stack[T: (xr.Dataset, xr.DataArray)](

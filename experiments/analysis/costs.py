@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from experiments.analysis.arrays import final_regret, gradients_per_round
 from experiments.analysis.diagnostics_vs_regret import cases
 from experiments.analysis.pairs import Pair
 from experiments.analysis.statistics import Interval, paired_ratio
-from experiments.analysis.summary import Row, final_regret, gradients_per_round
+from experiments.analysis.summary import Row
 from fgtsva_ppl import SAMPLERS
 from samplers import sampler_info
 

@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
+from experiments.analysis.arrays import diagnostic
 from experiments.analysis.pairs import Pair
 from experiments.analysis.statistics import Interval, known_median, paired_difference, spearman
-from experiments.analysis.summary import Row, diagnostic
+from experiments.analysis.summary import Row
 from experiments.analysis.text import last_key
 from experiments.config.labels import varied
 from experiments.storage.codecs import values

@@ -13,8 +13,9 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
+from experiments.analysis.arrays import CellData, final_regret
 from experiments.analysis.statistics import Interval, bootstrap, standard_error
-from experiments.analysis.summary import Row, final_regret
+from experiments.analysis.summary import Row
 from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.comparison import Comparison
@@ -23,8 +24,6 @@ from experiments.storage.codecs import values
 
 LEVELS = ("textbook", "tuned")
 GROWTH_RESAMPLES = 2000
-
-type CellData = Mapping[str, xr.DataTree]
 
 
 class Setting(NamedTuple):

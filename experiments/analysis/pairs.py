@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
+from experiments.analysis.arrays import final_regret
 from experiments.analysis.statistics import Interval, mean_interval
-from experiments.analysis.summary import final_regret
 from experiments.config.cell import GROUPS, Cell
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,15 +13,14 @@ import xarray as xr
 from jaxtyping import Float
 
 from experiments import studies
-from experiments.analysis.arrays import stack
+from experiments.analysis.arrays import CellData, final_regret, stack
 from experiments.analysis.costs import Cost, cheapest, cost_rows
 from experiments.analysis.diagnostics_vs_regret import association_rows, associations, by_round_rows
-from experiments.analysis.findings import default_findings
 from experiments.analysis.hyperparameters import TunedAlgorithm, standing_rows, tuned_algorithms
 from experiments.analysis.pairs import Pair
 from experiments.analysis.scaling import Line, lines, scaling_rows
 from experiments.analysis.statistics import Interval
-from experiments.analysis.summary import Row, final_regret, summary_rows, to_frame
+from experiments.analysis.summary import Row, summary_rows, to_frame
 from experiments.analysis.verdicts import Verdict, with_evidence
 from experiments.config.cell import REFERENCE, Cell
 from experiments.config.comparison import Comparison
@@ -29,8 +28,6 @@ from experiments.config.labels import by_panel, labels_of
 
 ROUND = re.compile(r"round_(\d+)")  # group of a probed round below a cell's
 DONE = ("done", "")
-
-type CellData = Mapping[str, xr.DataTree]  # by the cell's id
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ class StudyResults:
         data: CellData,
         comparison: Comparison | None = None,
         status: Mapping[str, tuple[str, str]] | None = None,
-    ) -> Self:
+    ) -> "StudyResults":
         """The results of cells that are in memory.
 
         Args:
@@ -208,7 +205,8 @@ class StudyResults:
     @cached_property
     def summary_rows(self) -> list[Row]:
         """The rows of the summary, in the order of the cells."""
-        return summary_rows(self)
+        references = {cell.id: tree for cell in self.done if (tree := self.reference(cell)) is not None}
+        return summary_rows(self.cells, self.data, self.status, self.pairs, references)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -282,8 +280,10 @@ class StudyResults:
         """Sentences that follow from the numbers: the study's own, or what holds for any study."""
         if not self.done:
             return []
-        own = studies.hooks(self.name).findings
-        return own(self) if own else default_findings(self)
+        from experiments.analysis.findings import default_findings  # written in terms of this class
+
+        own = studies.hooks(self.name).findings or default_findings
+        return own(self)
 
     @cached_property
     def verdicts(self) -> list[Verdict]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from experiments.analysis.hyperparameters import LEVELS, CellData, TunedAlgorithm, growth, halves
+from experiments.analysis.arrays import CellData
+from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm, growth, halves
 from experiments.analysis.statistics import Interval, bootstrap
 from experiments.analysis.summary import Row
 from experiments.config.cell import Cell

@@ -1,21 +1,19 @@
 """The summary, a row per cell: regret, its paired gap to exact draws, and what the sampler did."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Num
 
+from experiments.analysis.arrays import CellData, diagnostic, final_regret, gradients_per_round
+from experiments.analysis.pairs import Pair
 from experiments.analysis.statistics import known_median, standard_error
 from experiments.config.cell import Cell
 from experiments.config.labels import varied
 from experiments.storage.codecs import values
-
-if TYPE_CHECKING:
-    from experiments.analysis.pairs import Pair
-    from experiments.analysis.results import StudyResults
 
 NAMES = ("environment", "agent", "posterior", "sampler")
 LOCKED_IN = 3.0  # a run with this many times the mean regret of exact draws counts as locked in
@@ -35,23 +33,39 @@ QUALITY = (
 type Row = dict[str, Any]
 
 
-def summary_rows(results: "StudyResults") -> list[Row]:
-    """A row per cell, in the order of the study; one that failed has its status and no numbers."""
-    extra = [key for key in varied(results.cells) if key not in (*NAMES, "rounds", "runs", "seed")]
-    pairs = {pair.cell.id: pair for pair in results.pairs}
-    return [_row(cell, results, pairs.get(cell.id), extra) for cell in results.cells]
+def summary_rows(
+    cells: Sequence[Cell],
+    data: CellData,
+    status: Mapping[str, tuple[str, str]],
+    pairs: Sequence[Pair],
+    references: CellData,
+) -> list[Row]:
+    """A row per cell, in the order of the study; one that failed has its status and no numbers.
+
+    Args:
+        cells: all cells of the study.
+        data: the arrays of the cells that have some, by id.
+        status: status and reason, by id.
+        pairs: the cells that have an exact reference.
+        references: the arrays of each cell's exact reference, by the cell's id; a reference is its own.
+    """
+    extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed")]
+    by_id = {pair.cell.id: pair for pair in pairs}
+    rows = []
+    for cell in cells:
+        row: Row = {name: cell.flat.get(name, "") for name in NAMES}
+        row |= {"runs": cell.runs, "rounds": cell.rounds, "seed": cell.seed}
+        row |= {key: cell.flat.get(key, "") for key in extra}
+        row["status"], row["reason"] = status[cell.id]
+        if cell.id in data:
+            row |= _numbers(data[cell.id], by_id.get(cell.id), references.get(cell.id))
+        rows.append(row)
+    return rows
 
 
-def _row(cell: Cell, results: "StudyResults", pair: "Pair | None", extra: Sequence[str]) -> Row:
-    row: Row = {name: cell.flat.get(name, "") for name in NAMES}
-    row |= {"runs": cell.runs, "rounds": cell.rounds, "seed": cell.seed}
-    row |= {key: cell.flat.get(key, "") for key in extra}
-    row["status"], row["reason"] = results.status[cell.id]
-    data = results.data.get(cell.id)
-    if data is None:
-        return row
+def _numbers(data: xr.DataTree, pair: Pair | None, reference: xr.DataTree | None) -> Row:
     final = final_regret(data)
-    row |= {
+    row: Row = {
         "final_regret_mean": float(final.mean()),
         "final_regret_se": standard_error(final),
         "final_regret_median": float(np.median(final)),
@@ -60,7 +74,6 @@ def _row(cell: Cell, results: "StudyResults", pair: "Pair | None", extra: Sequen
         gap = pair.gap
         row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
         row["regret_gap_median"] = float(np.median(pair.gap_by_run))
-    reference = results.reference(cell)
     if reference is not None:
         row["locked_share"] = locked_share(final, final_regret(reference))
     row |= {
@@ -74,25 +87,6 @@ def _row(cell: Cell, results: "StudyResults", pair: "Pair | None", extra: Sequen
     if "diagnostics" in data.children:
         row |= {name: known_median(diagnostic(data, name)) for name in QUALITY}
     return row
-
-
-def final_regret(data: xr.DataTree) -> Float[np.ndarray, " runs"]:
-    """Cumulative regret of each run at the last round."""
-    return np.asarray(values(data, "regret").sum(axis=1))
-
-
-def gradients_per_round(data: xr.DataTree) -> float:
-    """Mean number of gradients a round, over runs and rounds."""
-    rounds_per_record = int(values(data, "round")[0])  # stored numbers are sums over so many rounds
-    return float(values(data, "num_gradients").mean()) / rounds_per_record
-
-
-def diagnostic(data: xr.DataTree, name: str) -> Num[np.ndarray, "runs probes"]:
-    """A diagnostic of each probed run and round; NaN where an older version did not store it."""
-    stored = data.children["diagnostics"]
-    if name in stored.dataset:
-        return values(stored, name)
-    return np.full((stored.sizes["probed_run"], stored.sizes["probe"]), np.nan)
 
 
 def locked_share(final: Float[np.ndarray, " runs"], reference: Float[np.ndarray, " runs"]) -> float:

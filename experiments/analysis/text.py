@@ -1,7 +1,7 @@
 """Numbers and settings as text."""
 
 
-def counted(number: float, noun: str) -> str:
+def counted(number: float | int, noun: str) -> str:
     """A whole number with its noun: 1 step, 2 steps."""
     digits = f"{number:.0f}"
     return f"{digits} {noun}{'' if digits == '1' else 's'}"

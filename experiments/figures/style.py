@@ -13,6 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -55,6 +56,8 @@ ALGORITHMS: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 MAX_LEGEND = 14  # lines of a legend that fit into a panel
 FEW = 3  # lines of one colour that markers distinguish; more get shades
+
+type Handle = Artist | Container  # error bars are a container of artists
 
 RC: Any = {
     "axes.grid": True,
@@ -199,7 +202,7 @@ def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarr
     return figure, axes
 
 
-def handles_of(axes: np.ndarray) -> dict[str, Artist]:
+def handles_of(axes: np.ndarray) -> dict[str, Handle]:
     """The legend handles of all panels, by label."""
     return {
         label: handle
@@ -213,7 +216,7 @@ def legend_below(figure: Figure, axes: np.ndarray) -> None:
     handles_below(figure, handles_of(axes))
 
 
-def handles_below(figure: Figure, handles: Mapping[str, Artist]) -> None:
+def handles_below(figure: Figure, handles: Mapping[str, Handle]) -> None:
     """Adds a legend of these handles below all panels, in as many columns as fit."""
     labels = list(handles)
     columns = max(1, _columns(labels, figure.get_figwidth()))

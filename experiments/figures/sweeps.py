@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from experiments.analysis.arrays import CellData, diagnostic, final_regret
 from experiments.analysis.diagnostics_vs_regret import condition_number
-from experiments.analysis.results import CellData, StudyResults
+from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import known_median, mean_interval
-from experiments.analysis.summary import diagnostic, final_regret
 from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, varied

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.analysis.arrays import diagnostic
 from experiments.analysis.diagnostics_vs_regret import wrong_actions
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
-from experiments.analysis.summary import diagnostic
 from experiments.analysis.text import counted
 from fgtsva_ppl.diagnostics import Sizes
 

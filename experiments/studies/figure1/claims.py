@@ -20,7 +20,7 @@ def claims(results: StudyResults) -> Iterator[Verdict]:
                     "Experiments, Figure 1",
                     f"{panel} noise: FGTS-VA outperforms {form}",
                     f"regret of {form} over regret of FGTS-VA, paired; holds if the interval is above 1.",
-                    tuple(ratio.evidence(1) for ratio in _ratios(results, algorithms, form)),
+                    tuple(ratio.evidence(1.0) for ratio in _ratios(results, algorithms, form)),
                 )
         yield Verdict(
             "Experiments, Figure 1",
