@@ -61,7 +61,9 @@ def _cards(width: int) -> Table:
     shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]
     for index in shown:
         told = [CARD[index], *(said[index] for said in cards.values())]
-        made.add_column(CARD[index], min_width=longest_word(told))
+        longest = longest_word(told)
+        fixed = longest if width < WIDE and index != shown[-1] else None  # Rich does not shrink to the minimum
+        made.add_column(CARD[index], min_width=longest, width=fixed)
     for name, said in cards.items():
         made.add_row(name, *(escape(said[index]) for index in shown))
     return made
