@@ -9,7 +9,16 @@ import inspect
 import math
 import types
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+    no_type_check,
+)
 
 import jax
 
@@ -99,6 +108,8 @@ def settings[T](cls: type[T]) -> type[T]:
     if "__post_init__" not in cls.__dict__:
         cls.__post_init__ = _validate  # type: ignore[attr-defined]
     dataclass = dataclasses.dataclass(frozen=True)(cls)
+    # Run-time type checkers leave it alone: the values are validated here, and JAX rebuilds the object with tracers.
+    no_type_check(dataclass.__init__)
     hints = _HINTS[dataclass] = get_type_hints(dataclass)
     fields = dataclasses.fields(dataclass)  # type: ignore[arg-type]
     traced = [f.name for f in fields if _is_traced(f, hints[f.name])]
