@@ -7,8 +7,9 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Num
 
-from experiments.config.cell import GROUPS, Cell, varied
-from experiments.storage.folder import values
+from experiments.config.cell import GROUPS, Cell
+from experiments.config.labels import varied
+from experiments.storage.codecs import values
 
 type CellData = Mapping[str, xr.DataTree]  # the arrays of cells, by id
 

@@ -52,11 +52,11 @@ def bound(cell: Cell, rounds: Int[np.ndarray, " rounds"]) -> Bound | None:
         dc = theory.linear_decoupling_bound(shape.dim, cell.rounds, alpha**-2, diameter=2.0)
         complexity = theory.linear_complexity(shape.dim, cell.rounds, alpha, c)
     variance = environment.noise.mean_variance * rounds
-    regret = theory.bound_for_any_c(alpha**2 * rounds + variance, c, dc, complexity)
+    regret = theory.regret_bound(alpha**2 * rounds + variance, c, dc, complexity)
     own_c = math.isclose(c, theory.recommended_c(dc, complexity), rel_tol=TOLERANCE)
     stated = None
     if own_c and math.isclose(alpha, theory.recommended_alpha(cell.rounds)):
-        stated = theory.Recommendation(dc, complexity, alpha, c).regret(variance, rounds)
+        stated = theory.Recommendation(dc, complexity, alpha, c).regret_bound(variance, rounds)
     return Bound(regret, members is not None and _conditions_hold(cell), stated)
 
 

@@ -17,7 +17,7 @@ from experiments.config.cell import REFERENCE, Cell
 MANY = 10  # intervals side by side, of which some exclude zero by chance
 NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics of the measurement or of the posterior
 
-STEPS = "sampler.steps"  # the setting that is a sampler's budget
+STEPS = "sampler.num_steps"  # the setting that is a sampler's budget
 
 type Budget = tuple[str, int]  # a sampler and its number of steps, 0 where it has none
 

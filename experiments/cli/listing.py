@@ -1,7 +1,5 @@
 """Shows the members of every group with their settings, for `fgtsva list`. Nothing here imports JAX."""
 
-from typing import Any
-
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -66,20 +64,18 @@ def _studies() -> Table:
     return table
 
 
-def _cards(width: int) -> Table:
-    """What every sampler says of itself; without its family where a terminal is narrow."""
-    cards = {name: cls.info for name, cls in GROUPS["sampler"]}
-    made = Table(pad_edge=False, show_lines=True)
-    made.add_column("sampler", no_wrap=True)
-    shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]
-    for index in shown:
-        told = [CARD[index], *(said[index] for said in cards.values())]
-        longest = longest_word(told)
-        fixed = longest if width < WIDE and index != shown[-1] else None  # Rich does not shrink to the minimum
-        made.add_column(CARD[index], min_width=longest, width=fixed)
-    for name, said in cards.items():
-        made.add_row(name, *(escape(said[index]) for index in shown))
-    return made
+def _samplers(catalogue: Catalogue, width: int) -> Table:
+    """The SamplerInfo of every sampler; without the family if the terminal is narrow."""
+    infos = {name: member.info for name, member in catalogue["sampler"].items()}
+    table = Table(pad_edge=False, show_lines=True)
+    table.add_column("sampler", no_wrap=True)
+    columns = {title: key for title, key in INFO.items() if width >= MIN_WIDTH or key != "family"}
+    for title, key in columns.items():
+        texts = [title, *(info.get(key, "unknown") for info in infos.values())]
+        table.add_column(title, min_width=longest_word(texts))
+    for name, info in infos.items():
+        table.add_row(name, *(escape(info.get(key, "unknown")) for key in columns.values()))
+    return table
 
 
 def _members(catalogue: Catalogue, group: str) -> Table:

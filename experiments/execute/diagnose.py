@@ -43,7 +43,7 @@ def diagnose(
         qualities.append(quality(samples))
         groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
         progress()
-    refused = [why for one in qualities for why in one.refused if why]
+    refused = [why for one in qualities for why in one.rejections if why]
     message = f"no reference for {len(refused)} of {runs * len(qualities)} probed rounds: {min(refused, default='')}"
     groups["diagnostics"] = _metrics(qualities, [snapshot.round for snapshot in snapshots])
     groups["diagnostics"].attrs["refused"] = message if refused else ""
@@ -60,7 +60,7 @@ def _probed(
     """Every snapshot with the samples drawn for it; the next ones are drawn while these are used."""
 
     def start(snapshot: Snapshot) -> Callable[[], Samples]:
-        return probing(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
+        return probe_async(cell.environment, agent, snapshot, runs=runs, seed=cell.seed, devices=devices)
 
     pending = [start(snapshot) for snapshot in snapshots[:1]]
     for index, snapshot in enumerate(snapshots):
@@ -78,8 +78,8 @@ def _metrics(qualities: Sequence[Quality], rounds: Sequence[int]) -> xr.Dataset:
         for name, what in METRICS.items()
     }
     for name, values in (
-        ("action_probability", [one.actions for one in qualities]),
-        ("action_probability_exact", [one.exact for one in qualities]),
+        ("action_probability", [one.action_probabilities for one in qualities]),
+        ("action_probability_exact", [one.reference_probabilities for one in qualities]),
     ):
         variables[name] = (("probed_run", "probe", "arm"), np.stack(values, axis=1), {})
     return xr.Dataset(variables, {"probe": list(rounds)})

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from experiments.analysis.arrays import diagnostic
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
-from experiments.config.cell import by_panel, labels_of
+from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
 from experiments.figures.sweeps import tv_floor
 from fgtsva_ppl.diagnostics import METRICS

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from experiments.cli import listing, terminal
 from experiments.config.labels import varied
-from samplers import SAMPLERS, sampler_info
+from samplers import SAMPLERS
 
 
 def printed(shown, width=80):

@@ -325,8 +325,10 @@ def test_a_path_is_taken_as_it_stands():
 
 
 def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
-    study = compose(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
-    found = [(c.flat["sampler"], c.flat.get("sampler.steps"), c.flat["posterior.c"]) for c in study.cells]
+    study = compose(
+        ["environment=sparse", "sampler=exact,mala", "sampler.num_steps=1,5", "posterior.c=0,0.1"]
+    )
+    found = [(c.flat["sampler"], c.flat.get("sampler.num_steps"), c.flat["posterior.c"]) for c in study.cells]
     assert sorted(found, key=str) == sorted(
         [
             ("exact", None, 0.0), ("exact", None, 0.1),
@@ -348,7 +350,7 @@ def test_rounds_to_look_into_lie_before_the_end():
 
 def test_a_setting_that_no_chosen_member_has_is_an_error():
     with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
-        compose(["sampler=exact,mala", "sampler.leapfrogs=3"])
+        compose(["sampler=exact,mala", "sampler.num_integration_steps=3"])
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():

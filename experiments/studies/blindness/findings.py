@@ -10,10 +10,10 @@ from experiments.analysis.diagnostics_vs_regret import wrong_actions
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
 from experiments.analysis.text import counted
-from fgtsva_ppl.diagnostics import Sizes
+from fgtsva_ppl.diagnostics import ProbeSizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
-MIN_ESS = 100 * Sizes().chains
+MIN_ESS = 100 * ProbeSizes().num_chains
 
 
 class Sign(NamedTuple):
