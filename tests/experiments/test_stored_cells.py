@@ -21,7 +21,7 @@ from experiments.storage.codecs import (
 from experiments.storage.files import read_tree
 from experiments.storage.folder import Folder
 from fgtsva_ppl import Simulation, simulate
-from fgtsva_ppl.diagnostics import METRICS, probing
+from fgtsva_ppl.diagnostics import METRICS, probe_async
 from fgtsva_ppl.diagnostics.probe import Samples
 from fgtsva_ppl.simulation import Record, Snapshot
 from fgtsva_ppl.timing import Seconds
@@ -82,12 +82,12 @@ def test_stored_chains_are_those_of_the_first_run(monkeypatch):
     drawn = Draw(np.stack([numbers, -numbers], axis=-1), numbers, numbers > 2, 10 * numbers, numbers)
     samples = Samples(*[np.zeros(runs)] * 6, drawn, *[np.zeros(runs)] * 3)
     measured = SimpleNamespace(
-        refused=[""] * runs,
+        rejections=[""] * runs,
         metrics=dict.fromkeys(METRICS, np.arange(runs)),
-        actions=np.zeros((runs, arms)),
-        exact=np.zeros((runs, arms)),
+        action_probabilities=np.zeros((runs, arms)),
+        reference_probabilities=np.zeros((runs, arms)),
     )
-    monkeypatch.setattr(diagnose_module, "probing", lambda *_, **__: lambda: samples)
+    monkeypatch.setattr(diagnose_module, "probe_async", lambda *_, **__: lambda: samples)
     monkeypatch.setattr(diagnose_module, "quality", lambda _: measured)
     groups = diagnose(cell, [Snapshot(3, None), Snapshot(8, None)], runs, lambda: None)
     for t in (3, 8):
@@ -107,7 +107,7 @@ def test_really_drawn_chains_are_those_of_the_first_run():
     simulation = simulate(cell.environment, cell.agent, rounds=8, runs=2, seed=cell.seed, probes=[8])
     (snapshot,) = simulation.snapshots
     stored = diagnose(cell, simulation.snapshots, 2, lambda: None)["round_8/posterior"]["theta"].values
-    samples = probing(cell.environment, cell.agent, snapshot, runs=2, seed=cell.seed)()
+    samples = probe_async(cell.environment, cell.agent, snapshot, runs=2, seed=cell.seed)()
     shape = cell.environment.shape
     constrain = cell.agent.model(shape.arms, shape.dim).constrain
     first, second = (jax.vmap(jax.vmap(constrain))(samples.chains.position[run])["theta"] for run in range(2))

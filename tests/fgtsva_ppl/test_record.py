@@ -10,7 +10,7 @@ from jax import Array
 from jaxtyping import Float
 
 from experiments.config.compose import resolve
-from experiments.execute.dask_backend import joined
+from experiments.execute.dask_backend import concatenate_runs
 from experiments.storage.codecs import rounds_to_tree
 from fgtsva_ppl import Sparse, simulate
 from fgtsva_ppl.agents import Uniform
@@ -67,7 +67,7 @@ def test_a_declared_field_is_stored_and_joined(with_score):
         simulate(Sparse(dim=2), Scorer(), rounds=ROUNDS, runs=runs, first_run=first)
         for first, runs in ((0, RUNS), (0, 2), (2, 1))
     )
-    stored = rounds_to_tree(cell, joined(parts))["score"]
+    stored = rounds_to_tree(cell, concatenate_runs(parts))["score"]
     assert stored.dims == ("run", "round")
     assert stored.dtype == np.float32
     np.testing.assert_array_equal(stored, whole.score.astype(np.float32))
