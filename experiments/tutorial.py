@@ -1,18 +1,19 @@
 """One round of Thompson sampling, by hand.
 
 A script with cells: run it as a whole (`python -m experiments.tutorial`), or cell by cell in an editor that knows
-`# %%`. It goes through one round of a bandit with two coordinates, so that the posterior can be looked at: its
-log-density, exact draws from it, four samplers walking on it, and the probabilities with which each of them would play
-the arms. The last cell plays a thousand rounds. The figures go to the folder `tutorial`.
+`# %%`. It goes through one round of a bandit with two parameters, so that the posterior can be drawn: its log-density,
+exact draws, the chains of four samplers, and the action probabilities of each. The last cell simulates a thousand
+rounds. The figures are written to the folder `tutorial`.
 """
 
-# %% What plays against what
+# %% Environment, posterior and samplers
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
+from jaxtyping import Float
 
 import fgtsva_ppl as fg
 from experiments.figures.style import look, plain_numbers, style
@@ -22,27 +23,32 @@ FOLDER = Path("tutorial")
 FOLDER.mkdir(exist_ok=True)
 ROUNDS, DRAWS, SHOWN = 1000, 2000, 300
 
-world = fg.Sparse(dim=2, p=0.5)  # four arms, the corners of a square; every second round is noisy
+environment = fg.Sparse(dim=2, p=0.5)  # four arms, the corners of a square; every second round is noisy
 posterior = fg.FGTSVA(c=0.003)  # the paper's c: early on the feel-good term gives every promising arm a mode
-walkers: dict[str, Sampler] = {"sgld": fg.SGLD(), "mala": fg.MALA(), "hmc": fg.HMC(), "nuts": fg.NUTS()}
-longer: dict[str, Sampler] = {  # twenty times their steps
+samplers_compared: dict[str, Sampler] = {
+    "sgld": fg.SGLD(),
+    "mala": fg.MALA(),
+    "hmc": fg.HMC(),
+    "nuts": fg.NUTS(),
+}
+with_more_steps: dict[str, Sampler] = {  # twenty times their steps
     "sgld": fg.SGLD(num_steps=400), "mala": fg.MALA(num_steps=400),
     "hmc": fg.HMC(num_steps=100), "nuts": fg.NUTS(num_steps=100),
 }  # fmt: skip
 agent = fg.Thompson(posterior=posterior, sampler=fg.Exact()).for_horizon(ROUNDS)
 
 # %% A few rounds, with the loop written out
-# `round` says what is revealed (features of all arms, sigma_t) and what each arm would answer. The agent's state holds
-# the data, for linear rewards as sums, and where its sampler stands.
+# `round` returns what is revealed (the features of all arms, sigma_t) and the reward of every arm. The agent's state
+# holds the history, for linear rewards as sufficient statistics, and the state of its sampler.
 key = jax.random.key(1)
-instance = world.start(key)
-state = agent.start(key, world.shape)
+instance = environment.start(key)
+state = agent.start(key, environment.shape)
 act, update = jax.jit(agent.act), jax.jit(agent.update)
 for t in range(3):
-    drawing, playing = jax.random.split(jax.random.fold_in(key, t))
-    seen, outcome = world.round(drawing, instance, jnp.asarray(t))
+    round_key, agent_key = jax.random.split(jax.random.fold_in(key, t))
+    seen, outcome = environment.round(round_key, instance, jnp.asarray(t))
     embedded = agent.embed(seen)
-    state, arm, _ = act(playing, state, embedded)
+    state, arm, _ = act(agent_key, state, embedded)
     reward = outcome.means[arm] + outcome.noise
     regret = jnp.max(outcome.means) - outcome.means[arm]
     print(f"round {t + 1}: sigma {seen.sigma:.0f}, arm {arm}, reward {reward:+.2f}, regret {regret:.2f}")
@@ -51,7 +57,7 @@ for t in range(3):
 
 # %% The posterior of the next round: log-density and exact draws
 # One sum of squares, each datum weighted by 1 / max(sigma_t, alpha)^2, a Gaussian prior, and lambda_t max_a <a, theta>.
-seen, _ = world.round(jax.random.fold_in(key, 10), instance, jnp.asarray(3))
+seen, _ = environment.round(jax.random.fold_in(key, 10), instance, jnp.asarray(3))
 embedded = agent.embed(seen)
 target = agent.target(state, embedded)
 exact, again = (
@@ -59,17 +65,17 @@ exact, again = (
     for seed in (2, 6)
 )
 
-# %% Four samplers on it
-# Each starts where the last round ended; the trace is its chain, of which the agent would use one position. From one
-# start a chain sees the modes that it can walk to: a mode without points is the start's doing as much as the sampler's.
+# %% Four samplers
+# Each starts at the last round's draw; the trace is its chain, of which the agent would use one position. A chain
+# reaches the modes near its start: a mode without points is due to the start as much as to the sampler.
 start = state.sampler.position
 points = {"exact": exact[:SHOWN]}
-for name, sampler in walkers.items():
+for name, sampler in samplers_compared.items():
     begin = sampler.init(jax.random.key(3), lambda _: start)
     walk = jax.jit(lambda k, s=sampler, b=begin: s.trace(k, target, b, SHOWN).position)
     points[name] = np.asarray(walk(jax.random.key(4)))
 
-# Log-density over all that is shown. A mode is a place of the grid that none of its eight neighbours is above.
+# The log-density on a grid. A mode is a grid point that is not below any of its eight neighbours.
 everything = np.concatenate(list(points.values()))
 low, high = everything.min(0), everything.max(0)
 margin = 0.1 * (high - low)
@@ -100,46 +106,50 @@ with style():
     figure.savefig(FOLDER / "one_round.png")
     plt.close(figure)
 
-# %% What they would play
-# The only thing that a draw is for. Many replicas of the round, each from its own start: an exact draw from the last
-# round's posterior, where a sampler that made no error would stand. So what differs from exact draws is the error of
-# this round, not the luck of one start. Exact draws made again differ too: that is the floor, below which nobody can
-# be seen to be closer. A round is about 20 gradients for everyone. HMC and NUTS spend them on few long steps, MALA and
-# SGLD on many short ones, and to go from mode to mode takes many tries: here the many are closer. It is a matter of the
-# budget: with twenty times the steps all come down to the floor.
+# %% Action probabilities
+# A draw is used only to pick an arm. Many replicas of the round start from exact draws of the last round's posterior,
+# so that a difference from exact draws is the error of this round and not an effect of one start. A second set of exact
+# draws gives the Monte Carlo floor. All samplers spend about 20 gradients per round: HMC and NUTS on few long
+# trajectories, MALA and SGLD on many short steps, which here cross between modes more often. With twenty times the
+# steps all of them come down to the floor.
 best = jax.jit(jax.vmap(lambda position: agent.best(position, embedded)))
-arms = world.shape.arms
+arms = environment.shape.arms
 starts = agent.sampler.trace(jax.random.key(7), last_target, state.sampler, DRAWS).position
 
 
-def share_of(positions: jax.Array | np.ndarray) -> np.ndarray:
-    """How often each arm is the best one."""
+def action_probabilities(positions: Float[jax.Array | np.ndarray, "draws dim"]) -> Float[np.ndarray, " arms"]:
+    """Share of the positions under which each arm is best."""
     return np.bincount(best(positions), minlength=arms) / DRAWS
 
 
-def replicas(sampler: Sampler) -> jax.Array:
-    """Where a round ends, from every start."""
+def replicas(sampler: Sampler) -> Float[jax.Array, "draws dim"]:
+    """The draw of a round, once from every start."""
     keys = jax.random.split(jax.random.key(5), DRAWS)
     one = jax.vmap(lambda k, at: sampler.sample(k, target, sampler.init(k, lambda _: at))[1].position)
     return jax.jit(one)(keys, starts)
 
 
-def distance(share: np.ndarray) -> float:
-    """Total variation to what exact draws play."""
-    return float(np.abs(share - shares["exact"]).sum() / 2)
+def total_variation(p: Float[np.ndarray, " arms"]) -> float:
+    """Total variation distance to the action probabilities of exact draws."""
+    return float(np.abs(p - probabilities["exact"]).sum() / 2)
 
 
-shares = {"exact": share_of(exact)}
-print(f"Total variation of exact draws made again, the floor: {distance(share_of(again)):.3f}")
-for name, sampler in walkers.items():
-    shares[name] = share_of(replicas(sampler))
-    far = distance(shares[name]), distance(share_of(replicas(longer[name])))
-    print(f"{name:>6}: " + "  ".join(f"{p:.2f}" for p in shares[name]), end="   ")
+probabilities = {"exact": action_probabilities(exact)}
+print(
+    f"Total variation of exact draws made again, the floor: {total_variation(action_probabilities(again)):.3f}"
+)
+for name, sampler in samplers_compared.items():
+    probabilities[name] = action_probabilities(replicas(sampler))
+    far = (
+        total_variation(probabilities[name]),
+        total_variation(action_probabilities(replicas(with_more_steps[name]))),
+    )
+    print(f"{name:>6}: " + "  ".join(f"{p:.2f}" for p in probabilities[name]), end="   ")
     print(f"total variation to exact {far[0]:.3f}, with 20 times the steps {far[1]:.3f}")
 
 with style():
     figure, panel = plt.subplots(figsize=(7, 3.4))
-    for index, (name, share) in enumerate(shares.items()):
+    for index, (name, share) in enumerate(probabilities.items()):
         panel.bar(np.arange(arms) + 0.16 * (index - 2), share, 0.15, label=name, color=look(name)["color"])
     panel.set_xticks(range(arms))
     panel.set_xlabel("arm")
@@ -149,13 +159,15 @@ with style():
     plt.close(figure)
 
 # %% A thousand rounds
-# The same truths, variances and noise for every sampler: a difference is the sampler's doing.
+# Every sampler meets the same truths, variances and noise: a difference is caused by the sampler alone.
 with style():
     figure, panel = plt.subplots(figsize=(7, 3.8))
-    for name, sampler in ({"exact": agent.sampler} | walkers).items():
-        played = fg.simulate(world, fg.Thompson(posterior=posterior, sampler=sampler), rounds=ROUNDS, runs=20)
-        curve = played.cumulative_regret.mean(axis=0)
-        print(f"{name:>6}: regret {curve[-1]:.1f}, {played.num_gradients.mean():.0f} gradients a round")
+    for name, sampler in ({"exact": agent.sampler} | samplers_compared).items():
+        simulation = fg.simulate(
+            environment, fg.Thompson(posterior=posterior, sampler=sampler), rounds=ROUNDS, runs=20
+        )
+        curve = simulation.cumulative_regret.mean(axis=0)
+        print(f"{name:>6}: regret {curve[-1]:.1f}, {simulation.num_gradients.mean():.0f} gradients a round")
         panel.plot(np.arange(1, ROUNDS + 1), curve, label=name, **look(name))
     panel.set(xlabel="round", ylabel="cumulative regret", yscale="log")
     plain_numbers(panel)

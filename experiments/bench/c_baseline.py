@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from fgtsva_ppl.jax_config import cache_folder
 
@@ -43,8 +44,12 @@ def library() -> ctypes.CDLL | None:
 
 
 def gradient(
-    actions: np.ndarray, precision: np.ndarray, shift: np.ndarray, lam: float, theta: np.ndarray
-) -> np.ndarray:
+    actions: Float[np.ndarray, "arms dim"],
+    precision: Float[np.ndarray, "dim dim"],
+    shift: Float[np.ndarray, " dim"],
+    lam: float,
+    theta: Float[np.ndarray, " dim"],
+) -> Float[np.ndarray, " dim"]:
     """grad log p(theta) = shift - P theta + lam a_best."""
     out = np.empty_like(theta)
     arrays = [_pointer(array) for array in (actions, precision, shift)]
@@ -53,7 +58,7 @@ def gradient(
     return out
 
 
-def largest(matrix: np.ndarray) -> float:
+def largest(matrix: Float[np.ndarray, "dim dim"]) -> float:
     """The largest eigenvalue of a symmetric matrix, which sets the step size."""
     found = _loaded().largest
     found.restype = ctypes.c_double
@@ -62,8 +67,16 @@ def largest(matrix: np.ndarray) -> float:
 
 
 def langevin(
-    actions: np.ndarray, *, runs: int, rounds: int, steps: int, size: float, c: float, p: float, seed: int
-) -> np.ndarray:
+    actions: Float[np.ndarray, "arms dim"],
+    *,
+    runs: int,
+    rounds: int,
+    steps: int,
+    size: float,
+    c: float,
+    p: float,
+    seed: int,
+) -> Float[np.ndarray, " runs"]:
     """Final regrets of all runs."""
     out = np.empty(runs)
     arms, dim = actions.shape

@@ -1,18 +1,31 @@
 """The paper's SGLD cell as a NumPy loop: one run after the other, one step after the other."""
 
 import numpy as np
+from jaxtyping import Float
 
 
 def gradient(
-    actions: np.ndarray, precision: np.ndarray, shift: np.ndarray, lam: float, theta: np.ndarray
-) -> np.ndarray:
+    actions: Float[np.ndarray, "arms dim"],
+    precision: Float[np.ndarray, "dim dim"],
+    shift: Float[np.ndarray, " dim"],
+    lam: float,
+    theta: Float[np.ndarray, " dim"],
+) -> Float[np.ndarray, " dim"]:
     """grad log p(theta) = shift - P theta + lam a_best."""
     return shift - precision @ theta + lam * actions[np.argmax(actions @ theta)]
 
 
 def langevin(
-    actions: np.ndarray, *, runs: int, rounds: int, steps: int, size: float, c: float, p: float, seed: int
-) -> np.ndarray:
+    actions: Float[np.ndarray, "arms dim"],
+    *,
+    runs: int,
+    rounds: int,
+    steps: int,
+    size: float,
+    c: float,
+    p: float,
+    seed: int,
+) -> Float[np.ndarray, " runs"]:
     """Final regrets of all runs."""
     return np.array(
         [_run(actions, rounds, steps, size, c, p, np.random.default_rng([seed, run])) for run in range(runs)]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from experiments.bench import c_baseline, numpy_baseline
 from experiments.bench.timing import Measure, at_least, at_most, fastest
@@ -21,12 +22,12 @@ def settings(runs: int, rounds: int, seed: int = 0) -> dict[str, Any]:
     return {"runs": runs, "rounds": rounds, "steps": STEPS, "size": STEP, "c": C, "p": P, "seed": seed}
 
 
-def arms() -> np.ndarray:
+def arms() -> Float[np.ndarray, "arms dim"]:
     """All vertices of the hypercube."""
     return np.ascontiguousarray(hypercube(DIM))
 
 
-def ours(runs: int, rounds: int, seed: int = 0) -> np.ndarray:
+def ours(runs: int, rounds: int, seed: int = 0) -> Float[np.ndarray, " runs"]:
     """Final regrets of all runs, by this library."""
     agent = Thompson(posterior=FGTSVA(c=C), sampler=SGLD(num_steps=STEPS, step_size=STEP))
     return simulate(Sparse(dim=DIM, p=P), agent, rounds=rounds, runs=runs, seed=seed).cumulative_regret[:, -1]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Key
 
 from experiments.bench.timing import Measure, at_most, fastest
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, FGTSVA, HMC, MLP, SGLD, TS, Estimated, Thompson
@@ -49,7 +50,7 @@ class Blocks(LinearEnvironment):
         """Constant."""
         return ConstantNoise(self.scale)
 
-    def round_actions(self, key: Array) -> Array:
+    def round_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"]:
         """A normal context in every arm's own block."""
         return jnp.kron(jnp.eye(self.arms), jax.random.normal(key, (self.context,)))
 

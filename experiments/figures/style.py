@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap, to_hex
@@ -189,7 +189,7 @@ def error_bars(
     return mean, np.array([[one.value - one.low, one.high - one.value] for one in intervals]).T
 
 
-def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
+def panels_of(count: int, width: float, height: float) -> tuple[Figure, Shaped[np.ndarray, "..."]]:
     """A figure with that many panels, at most two beside each other, so that it is legible in a column."""
     columns = min(count, 2)
     rows = math.ceil(count / columns)
@@ -200,7 +200,7 @@ def panels_of(count: int, width: float, height: float) -> tuple[Figure, np.ndarr
     return figure, axes
 
 
-def handles_of(axes: np.ndarray) -> dict[str, Handle]:
+def handles_of(axes: Shaped[np.ndarray, "..."]) -> dict[str, Handle]:
     """The legend handles of all panels, by label."""
     return {
         label: handle
@@ -209,7 +209,7 @@ def handles_of(axes: np.ndarray) -> dict[str, Handle]:
     }
 
 
-def legend_below(figure: Figure, axes: np.ndarray) -> None:
+def legend_below(figure: Figure, axes: Shaped[np.ndarray, "..."]) -> None:
     """Adds one legend for all panels, below them."""
     handles_below(figure, handles_of(axes))
 
@@ -237,7 +237,7 @@ def _columns(labels: Sequence[str], width: float) -> int:
     return next((columns for columns in range(len(labels), 1, -1) if needed(columns) <= width), 1)
 
 
-def legend_spare(figure: Figure, axes: np.ndarray, count: int) -> None:
+def legend_spare(figure: Figure, axes: Shaped[np.ndarray, "..."], count: int) -> None:
     """Adds one legend for all panels: in an empty panel if there is one and it fits, else below."""
     handles = handles_of(axes)
     if count == len(axes) or len(handles) > MAX_LEGEND:
@@ -246,7 +246,7 @@ def legend_spare(figure: Figure, axes: np.ndarray, count: int) -> None:
         axes[-1].legend(handles.values(), handles.keys(), loc="center", fontsize=10, handlelength=2.6)
 
 
-def legend_beside(figure: Figure, axes: np.ndarray, title: str | None = None) -> None:
+def legend_beside(figure: Figure, axes: Shaped[np.ndarray, "..."], title: str | None = None) -> None:
     """Adds one legend for all panels, to their right."""
     handles = handles_of(axes)
     figure.legend(

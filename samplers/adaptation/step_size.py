@@ -29,7 +29,9 @@ def initial_averaging(log_scale: Float[Array, ""] | float) -> Any:
     return fresh._replace(log_x=start, log_x_avg=start, mu=start)
 
 
-def update_averaging(averaging: Any, acceptance_rate: Float[Array, ""], target: Array | float) -> Any:
+def update_averaging(
+    averaging: Any, acceptance_rate: Float[Array, ""], target: Float[Array, ""] | float
+) -> Any:
     """Returns the state after one more acceptance rate; NaN counts as a rate of 0."""
     error = target - jnp.nan_to_num(acceptance_rate, nan=0.0)
     updated = _update(averaging, error)

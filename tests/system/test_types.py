@@ -46,7 +46,8 @@ def mentions_bare_array(annotation):
     if isinstance(annotation, ast.Subscript):
         if ast.unparse(annotation.value) in ("Callable", "ClassVar", "Iterator"):
             return False
-        if isinstance(annotation.slice, ast.Tuple) and ast.unparse(annotation.slice.elts[0]) in BARE:
+        elements = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
+        if elements and ast.unparse(elements[0]) in BARE:
             return False  # Float[Array, "..."]
         return mentions_bare_array(annotation.slice)
     if ast.unparse(annotation) in BARE:
@@ -70,12 +71,19 @@ def test_every_public_array_says_its_shape(package):
 
 
 def test_a_wrong_shape_is_noticed_in_a_function():
-    from samplers.target import Gaussian
+    accuracy = importlib.import_module("fgtsva_ppl.diagnostics.accuracy")
+    assert accuracy.total_variation(np.ones((4, 1)), np.ones((4, 1))).shape == (4,)
+    with pytest.raises(TypeCheckError):  # NumPy would broadcast these
+        accuracy.total_variation(np.ones((4, 2)), np.ones((4, 1)))
 
-    with pytest.raises(TypeCheckError):
-        importlib.import_module("samplers.reference.tilted_gaussian").tilt(
-            Gaussian(jnp.eye(3), jnp.ones(3)), jnp.ones((4, 2)), jnp.asarray(1.0)
-        )
+
+def test_a_wrong_shape_is_noticed_in_a_named_tuple():
+    tilted_gaussian = importlib.import_module("samplers.reference.tilted_gaussian")
+    runtime_types.check_named_tuples()
+    gaussian = importlib.import_module("samplers.target").Gaussian(jnp.eye(3), jnp.ones(3))
+    assert tilted_gaussian.tilt(gaussian, jnp.ones((4, 3)), jnp.asarray(1.0)).arms.shape == (4, 3)
+    with pytest.raises(TypeCheckError):  # lam is one number
+        tilted_gaussian.tilt(gaussian, jnp.ones((4, 3)), jnp.ones(3))
 
 
 def test_a_wrong_annotation_is_noticed():
