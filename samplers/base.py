@@ -136,7 +136,7 @@ class Sampler(ABC):
 
     @property
     def expected_gradients(self) -> int:
-        """Number of gradients per draw that the settings imply, for estimates of time."""
+        """Number of gradients per draw that the settings imply (values, if it uses no gradients), to estimate times."""
         return 0
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, override
+from typing import Any, ClassVar, Protocol, override, runtime_checkable
 
 import jax.numpy as jnp
 from jax import Array
@@ -15,6 +15,7 @@ from samplers.registry import PRECONDITIONERS
 from samplers.settings import settings, traced_float
 
 
+@runtime_checkable
 class Algorithm(Protocol):
     """BlackJAX's protocol: `init(position)` or `init(position, key)`, `step(key, state) -> (state, info)`."""
 
@@ -91,7 +92,7 @@ def from_blackjax(
     """
     if isinstance(preconditioner, str):
         preconditioner = PRECONDITIONERS.build(preconditioner)
-    info = info or SamplerInfo("own", "as its author says", f"{num_gradients} x num_steps", "")
+    info = info or SamplerInfo("own", "unknown", f"{num_gradients} x num_steps", "")
     # In the class body its own names shadow these.
     own_sequential, own_rate, own_info = sequential, optimal_acceptance_rate, info
     own_num_steps, own_step_size, own_preconditioner = num_steps, step_size, preconditioner

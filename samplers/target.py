@@ -7,8 +7,6 @@ import jax
 from jax import Array
 from jaxtyping import Float
 
-type Position = Float[Array, " size"]
-
 
 class Gaussian(NamedTuple):
     """A normal distribution in information form: log-density -x'Px/2 + b'x up to a constant.

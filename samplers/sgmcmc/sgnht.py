@@ -17,7 +17,7 @@ from samplers.sgmcmc.base import StochasticGradientSampler
 class SGNHT(StochasticGradientSampler):
     """BlackJAX's SGNHT: a thermostat adapts the friction to the noise of the gradient (Ding et al. 2014).
 
-    Biased by O(step_size). Momentum and thermostat start anew at each target.
+    Biased by O(step_size). Each target starts with a new momentum and thermostat.
     """
 
     needs_typical_start: ClassVar[bool] = True  # far out the thermostat and the Euler step overflow

@@ -78,8 +78,8 @@ def test_squaring_finds_the_largest_eigenvalue(dim):
     rng = np.random.default_rng(dim)
     turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
     for spectrum in (np.geomspace(1e-6, 1e6, dim), rng.uniform(1, 2, dim), np.ones(dim)):
-        found = float(largest_eigenvalue_by_squaring(jnp.asarray(turn * spectrum @ turn.T)))
-        assert found == pytest.approx(spectrum.max(), rel=1e-9)
+        largest = float(largest_eigenvalue_by_squaring(jnp.asarray(turn * spectrum @ turn.T)))
+        assert largest == pytest.approx(spectrum.max(), rel=1e-9)
 
 
 def test_squaring_keeps_its_bound_where_it_is_worst():

@@ -1,4 +1,4 @@
-"""The kernels that the paper's study compares: in law against the oracle, and step by step in closed form.
+"""The kernels that the paper's study compares: in distribution against exact draws, and step by step in closed form.
 
 Statistical tests: independent chains, false alarms at 1e-6 each.
 """
@@ -66,7 +66,7 @@ def chains(sampler, make=feel_good, start=START, seed=SEED):
 
 
 def assert_exact(positions):
-    """Moments and choices are those of the oracle."""
+    """Moments and choices are those of exact draws."""
     truth = chains(Exact(), seed=SEED + 77).position
     assert_same_moments(positions, truth)
     ours, theirs = (np.bincount(np.argmax(x @ ACTIONS.T, axis=1), minlength=32) for x in (positions, truth))
@@ -188,7 +188,7 @@ def test_every_gradient_is_counted(sampler, num_gradients):
 
 
 def test_the_gradients_of_nuts_are_those_of_its_trajectories():
-    """A chain's log-density is called as often as it says: once to begin with, then once a leapfrog."""
+    """A chain's log-density is called as often as it reports: once at the start, then once per leapfrog step."""
     calls = []
 
     def counted():
@@ -263,7 +263,7 @@ def test_exact_chains_are_independent_draws():
 
 
 def test_a_mode_that_is_not_the_start_is_found():
-    """Two modes, the lower one where the chains start: the kernels cross as the law demands."""
+    """Two modes, the lower one where the chains start: the kernels cross as often as they should."""
     lam, arms = 1.2, jnp.asarray([[1.0], [-1.0]])
     sums = SufficientStatistics(jnp.zeros((1, 1)), jnp.asarray([0.1]), jnp.zeros(()))
     seen = History(sums, None, jnp.asarray(1.0), jnp.asarray(1))

@@ -59,7 +59,7 @@ def carried(sampler) -> Draw:
 def assert_fresh(draws: Draw) -> None:
     """Acceptance is as good on the last target as on the first, chains still move and follow the targets.
 
-    A stale log-density is too high by FALL: nothing is ever accepted again, so loose bounds tell the two apart.
+    A stale log-density is too high by FALL: nothing is ever accepted again, so loose bounds are enough.
     """
     first, *_, last = draws.acceptance_rate.mean(axis=1)
     assert np.isnan(first) or last > 0.6 * first, f"acceptance fell from {first:.2f} to {last:.2f}"
@@ -113,7 +113,7 @@ def test_the_check_catches_a_stale_cache(make):
     assert draws.acceptance_rate[0].mean() > 0.5
     with pytest.raises(AssertionError, match="acceptance fell"):
         assert_fresh(draws)
-    # and it is the cache that is caught: the same kernels, made anew from the position, pass
+    # and it is the cache that is caught: the same kernels, restarted from the position, pass
     fresh = Stale(make)
     fresh.sample = lambda key, target, state: Stale.sample(
         fresh, key, target, SamplerState(state.position, make(target.logdensity).init(state.position))

@@ -1,7 +1,7 @@
-"""The bias of every biased sampler falls at its known order, or is what its definition says.
+"""The bias of every biased sampler falls at its known order, or is that of its definition.
 
-On a standard normal target one step of `sgld`, `sghmc` and `ulmc` is an affine map plus noise, so the law that the
-chain settles in follows from one step: the map exactly, the noise from many keys at once.
+On a standard normal target one step of `sgld`, `sghmc` and `ulmc` is an affine map plus noise, so the stationary
+distribution follows from one step: the map exactly, the noise from many keys at once.
 """
 
 import jax
@@ -178,8 +178,8 @@ def test_mean_field_has_the_variances_of_the_conditionals():
     assert_mean(draws.mean(1), np.asarray(CENTRE))
     spread = draws.var(1, ddof=1) * np.diagonal(CORRELATED)
     assert_mean(spread, np.ones(3), error=0.05 / 3)
-    apart = draws - draws.mean(1, keepdims=True)
-    products = apart[:, :, [0, 0, 1]] * apart[:, :, [1, 2, 2]]
+    centred = draws - draws.mean(1, keepdims=True)
+    products = centred[:, :, [0, 0, 1]] * centred[:, :, [1, 2, 2]]
     assert_mean(products.mean(1), np.zeros(3))
 
 

@@ -1,4 +1,4 @@
-"""What a sampler cannot do is said before anything compiles, and in one line."""
+"""What a sampler cannot do is reported before anything compiles, in one line."""
 
 import jax
 import jax.numpy as jnp

@@ -64,7 +64,7 @@ MEAN = jnp.array([0.5, -0.3, 0.1])
 
 
 def target(t, fall):
-    """A Gaussian that contracts from round to round, and falls by a constant which no law depends on."""
+    """A Gaussian that contracts from round to round, and falls by a constant which no distribution depends on."""
     precision = (1.0 + t) * jnp.eye(DIM) + 0.5
     root = jnp.linalg.cholesky(precision)
 
@@ -285,8 +285,8 @@ def test_any_pair_is_a_kernel():
     assert np.isnan(info.acceptance_rate)
     assert not info.num_divergent
     np.testing.assert_array_equal(kernel.position(state), 0.5 * np.ones(2))
-    made = from_blackjax(lambda target, size: Pair(lambda p: p, step), num_steps=2, num_gradients=3)()
-    draw = made.sample(jax.random.key(0), target(1, 0.0), SamplerState(jnp.ones(DIM)))[1]
+    sampler = from_blackjax(lambda target, size: Pair(lambda p: p, step), num_steps=2, num_gradients=3)()
+    draw = sampler.sample(jax.random.key(0), target(1, 0.0), SamplerState(jnp.ones(DIM)))[1]
     np.testing.assert_allclose(draw.position, 0.25 * np.ones(DIM))
     assert draw.num_gradients == 7
 

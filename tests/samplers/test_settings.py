@@ -1,4 +1,4 @@
-"""Settings: what JAX traces, what it compiles, and what the user is told."""
+"""Settings: what JAX traces, what it compiles, and how errors are reported."""
 
 import dataclasses
 from typing import ClassVar
@@ -105,9 +105,9 @@ def test_floats_can_be_batched():
 @pytest.mark.parametrize("one", [1, np.int32(1), np.float32(1), np.float64(1)])
 def test_a_whole_number_given_for_a_float_becomes_one(one):
     # else rate=1 and rate=1.0 would be two programs
-    made = Sample(rate=one)
-    assert type(made.rate) is float
-    assert made == Sample(rate=1.0)
+    sample = Sample(rate=one)
+    assert type(sample.rate) is float
+    assert sample == Sample(rate=1.0)
 
 
 def test_a_settings_object_is_frozen_and_hashable():
@@ -142,7 +142,7 @@ def test_a_settings_object_is_frozen_and_hashable():
         ({"loud": "yes"}, "loud='yes' must be true or false"),
     ],
 )
-def test_a_bad_value_is_told_in_one_line_with_what_is_valid(bad, message):
+def test_a_bad_value_is_reported_in_one_line_with_what_is_valid(bad, message):
     with pytest.raises(InputError) as error:
         Sample(**bad)
     assert str(error.value) == message
@@ -245,7 +245,7 @@ def test_every_member_is_built_by_its_defaults_and_documents_each(registry, name
 
 @pytest.mark.parametrize(("registry", "name"), MEMBERS)
 def test_every_member_survives_flattening(registry, name):
-    made = registry.build(name)
-    leaves, structure = jax.tree.flatten(made)
-    assert jax.tree.unflatten(structure, leaves) == made
+    member = registry.build(name)
+    leaves, structure = jax.tree.flatten(member)
+    assert jax.tree.unflatten(structure, leaves) == member
     assert all(type(leaf) in (float, int) for leaf in leaves)

@@ -67,15 +67,15 @@ def test_unwhitened_langevin_is_seen_to_freeze():
 
 
 def test_the_cases_are_what_they_are_called():
-    made = validation.cases()
-    spread = np.linalg.eigvalsh(made["condition 1e6"].gaussian.precision)
+    targets = validation.cases()
+    spread = np.linalg.eigvalsh(targets["condition 1e6"].gaussian.precision)
     assert spread[-1] / spread[0] == pytest.approx(1e6, rel=1e-6)
-    assert made[HARD].actions.shape == (50, 20)
-    sparse = np.linalg.eigvalsh(made["2000 sparse rounds"].gaussian.precision)
+    assert targets[HARD].actions.shape == (50, 20)
+    sparse = np.linalg.eigvalsh(targets["2000 sparse rounds"].gaussian.precision)
     assert sparse[-1] > 1e6
     # Modes: at the middle between two neighbours the density is far below both.
-    target = validation.as_target(made[CANNOT_CROSS])
-    arms = made[CANNOT_CROSS].actions
+    target = validation.as_target(targets[CANNOT_CROSS])
+    arms = targets[CANNOT_CROSS].actions
     tops = [5.0 * arm for arm in (arms[0], arms[1])]  # lam S a
     middle = target.logdensity((tops[0] + tops[1]) / 2)
     assert all(target.logdensity(top) > middle + 10 for top in tops)
