@@ -31,6 +31,8 @@ RENAMED_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "memory": ("maxcor",),
     "warm": ("warm_start",),
     "every": ("record_every",),
+    "sigma": ("variance",),
+    "guess": ("variance.initial_sigma",),
 }
 
 
