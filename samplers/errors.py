@@ -32,6 +32,8 @@ RENAMED_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "warm": ("warm_start",),
     "every": ("record_every",),
     "own": ("default",),
+    "sigma": ("variance",),
+    "guess": ("variance.initial_sigma",),
 }
 
 

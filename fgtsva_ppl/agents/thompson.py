@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple, Self, override
+from typing import NamedTuple, override
 
 import jax
 import jax.numpy as jnp
@@ -68,7 +68,7 @@ class Thompson(Agent):
         return self.sampler.sequential
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "Thompson":
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
     @override

@@ -27,6 +27,7 @@ from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, Linear
 from fgtsva_ppl.environments.linear import hypercube
+from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.rewards import flat_model
 from samplers import Gaussian
 from samplers.reference import tilted_gaussian
@@ -118,8 +119,8 @@ def test_extreme_cases_stay_finite():
 def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
     log, model = played("fixed"), flat_model(Linear(), 3)
     history = remembered(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
-    a = FGTSA(eta=0.3, lam=0.7).target(model, history, log.next)
-    b = FGTSB(eta=0.3, lam=0.7 * ROUNDS).target(model, history, log.next)
+    a = posterior_target(FGTSA(eta=0.3, lam=0.7), model, history, log.next)
+    b = posterior_target(FGTSB(eta=0.3, lam=0.7 * ROUNDS), model, history, log.next)
     keys = jax.random.split(jax.random.key(0), 20)
     ours, theirs = (jax.jit(jax.vmap(target.exact))(keys) for target in (a, b))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -131,7 +132,7 @@ def test_exact_draws_of_a_posterior_have_its_log_density():
     """Precision, shift and lam as the posterior passes them on, against importance sampling of it."""
     posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), flat_model(Linear(), 3)
     history = remembered(posterior, "fixed", Linear())
-    target = posterior.target(model, history, log.next)
+    target = posterior_target(posterior, model, history, log.next)
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
     positions = np.asarray(jax.jit(lambda keys: jax.lax.map(target.exact, keys, batch_size=500))(keys))
     rng = np.random.default_rng(SEED)
