@@ -5,6 +5,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from experiments.cli.columns import longest_word
+from experiments.cli.completion import names, plurals
 from experiments.config.catalogue import Catalogue, Setting, load_catalogue
 from experiments.config.study_files import read_study, study_names
 from samplers.errors import InputError, did_you_mean
@@ -16,11 +17,6 @@ INFO = {  # the fields of SamplerInfo, by column
     "needs": "needs",
 }
 MIN_WIDTH = 100  # columns of a terminal that has room for all fields
-
-
-def plurals(catalogue: Catalogue) -> dict[str, str]:
-    """The names by which `fgtsva list` knows the groups."""
-    return {f"{group}s": group for group in catalogue} | {"studies": "study"}
 
 
 def show(console: Console, name: str | None) -> None:
@@ -49,11 +45,6 @@ def show(console: Console, name: str | None) -> None:
     console.print(_members(catalogue, group))
     for table in _components(catalogue, group):
         console.print(table)
-
-
-def names(group: str, catalogue: Catalogue) -> list[str]:
-    """The names of a group's members, or of the studies."""
-    return study_names() if group == "study" else list(catalogue[group])
 
 
 def _studies() -> Table:

@@ -13,7 +13,7 @@ from experiments.cli.completion import BENCHMARKS, complete_override
 from experiments.config import catalogue as catalogue_module
 from experiments.config.catalogue import FILE, from_file, from_registries, load_catalogue, to_json
 from experiments.config.cell import GROUPS
-from experiments.config.overrides import DIAGNOSTICS, NUMBERS, OPTIONS
+from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS
 from experiments.config.request import parse_request
 from experiments.config.validate import OLD_KEYS
 from samplers.errors import InputError
