@@ -26,7 +26,8 @@ world = fg.Sparse(dim=2, p=0.5)  # four arms, the corners of a square; every sec
 posterior = fg.FGTSVA(c=0.003)  # the paper's c: early on the feel-good term gives every promising arm a mode
 walkers: dict[str, Sampler] = {"sgld": fg.SGLD(), "mala": fg.MALA(), "hmc": fg.HMC(), "nuts": fg.NUTS()}
 longer: dict[str, Sampler] = {  # twenty times their steps
-    "sgld": fg.SGLD(steps=400), "mala": fg.MALA(steps=400), "hmc": fg.HMC(steps=100), "nuts": fg.NUTS(steps=100),
+    "sgld": fg.SGLD(num_steps=400), "mala": fg.MALA(num_steps=400),
+    "hmc": fg.HMC(num_steps=100), "nuts": fg.NUTS(num_steps=100),
 }  # fmt: skip
 agent = fg.Thompson(posterior=posterior, sampler=fg.Exact()).for_horizon(ROUNDS)
 

@@ -5,7 +5,7 @@ environment.round -> Round, Outcome -> agent.embed -> agent.act -> action, Actio
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -113,7 +113,7 @@ class Agent(ABC):
         """Whether runs are computed one after the other; see samplers.Sampler.sequential."""
         return False
 
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "Agent":
         """Fills in every setting that is derived from the number of rounds."""
         return self
 

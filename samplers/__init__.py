@@ -1,6 +1,6 @@
 """Interchangeable samplers for a log-density that changes from call to call.
 
-Names are imported on first use, from where `__init__.pyi` says they are defined.
+Names are imported on first use, from the modules that `__init__.pyi` lists.
 """
 
 import lazy_loader

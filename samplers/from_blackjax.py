@@ -1,19 +1,21 @@
-"""BlackJAX's kernels, and any other init/step pair, as ours: what they differ in ends here."""
+"""Kernels and samplers from BlackJAX algorithms, or from any other pair of `init` and `step`."""
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, override, runtime_checkable
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting
+from samplers.adaptation.preconditioning import Preconditioned, Preconditioner
 from samplers.base import Kernel, SamplerInfo, Step
-from samplers.markov import MarkovSampler
-from samplers.settings import settings, traced_float, traced_int
+from samplers.markov import AdjustedSampler
+from samplers.registry import PRECONDITIONERS
+from samplers.settings import settings, traced_float
 
 
+@runtime_checkable
 class Algorithm(Protocol):
     """BlackJAX's protocol: `init(position)` or `init(position, key)`, `step(key, state) -> (state, info)`."""
 
@@ -27,14 +29,18 @@ def as_kernel(
     init_gradients: int = 1,
     fresh_momentum: bool = False,
 ) -> Kernel:
-    """An algorithm as a kernel. `num_gradients` of a transition; None where the algorithm counts its leapfrog steps.
+    """Returns an algorithm as a kernel.
 
-    `fresh_momentum` says that a Gaussian momentum is drawn for every transition, which gives energies a meaning.
+    Args:
+        algorithm: A pair of `init` and `step`.
+        num_gradients: Number of gradients of a transition; None where the algorithm counts its integration steps.
+        init_gradients: Number of gradients of `init`.
+        fresh_momentum: Whether each transition draws a Gaussian momentum, which gives energies a meaning.
     """
-    wants_key = len(inspect.signature(algorithm.init).parameters) > 1
+    needs_key = len(inspect.signature(algorithm.init).parameters) > 1
 
     def init(key: Array, position: Array) -> Any:
-        return algorithm.init(position, key) if wants_key else algorithm.init(position)
+        return algorithm.init(position, key) if needs_key else algorithm.init(position)
 
     def step(key: Array, state: Any) -> tuple[Any, Step]:
         state, info = algorithm.step(key, state)
@@ -45,17 +51,17 @@ def as_kernel(
     return Kernel(init, step, _position, init_gradients)
 
 
-def _position(state: Any) -> Array:
+def _position(state: Any) -> Float[Array, " size"]:
     position: Array = getattr(state, "position", state)
     return position
 
 
-def _diverged(state: Any, info: Any) -> Array:
-    """The algorithm's own word, or else whether the chain has left the finite numbers."""
+def _diverged(state: Any, info: Any) -> Bool[Array, ""]:
+    """The algorithm's own report, or else whether the chain is no longer finite."""
     if hasattr(info, "is_divergent"):
         flag: Array = info.is_divergent
         return flag
-    if hasattr(info, "nonans"):  # MCLMC goes back to where it was, and the state looks well
+    if hasattr(info, "nonans"):  # MCLMC goes back to where it was, so its state is finite
         return ~info.nonans
     return ~jnp.all(jnp.isfinite(getattr(state, "logdensity", _position(state))))
 
@@ -63,39 +69,57 @@ def _diverged(state: Any, info: Any) -> Array:
 def from_blackjax(
     build: Callable[[Preconditioned, Array], Algorithm],
     *,
-    steps: int = 20,
-    step: float = 1.0,
+    num_steps: int = 20,
+    step_size: float = 1.0,
     num_gradients: int = 1,
+    optimal_acceptance_rate: float = 0.65,
     info: SamplerInfo | None = None,
-    whiten: str = "dense",
-    one_at_a_time: bool = False,
-) -> type[MarkovSampler]:
-    """A sampler class from `build(frame, length)`, which returns a BlackJAX-style init/step pair.
+    preconditioner: Preconditioner | str = "dense",
+    sequential: bool = False,
+) -> type[AdjustedSampler]:
+    """Returns a sampler class, with preconditioner, step size rule and adaptation as settings.
 
-    `length` is the setting `step` in units of the frame (1 is a standard deviation along its stiffest axis).
-    `one_at_a_time` is for loops of data-dependent length, which are slow side by side.
+    Args:
+        build: (preconditioned target, step size) -> a BlackJAX-style pair of `init` and `step`. The step size is the
+            setting times 1/sqrt(curvature), a standard deviation along the stiffest axis.
+        num_steps: Default number of transitions per draw.
+        step_size: Default step size.
+        num_gradients: Number of gradients of a transition.
+        optimal_acceptance_rate: What adaptations aim at.
+        info: Facts for `fgtsva list samplers`.
+        preconditioner: The default preconditioner, or its name.
+        sequential: Whether loops have a data-dependent length, so that chains run faster one after the other.
     """
-    default_steps, default_step, default_info, default_whiten = steps, step, info, whiten
+    if isinstance(preconditioner, str):
+        preconditioner = PRECONDITIONERS.build(preconditioner)
+    info = info or SamplerInfo("own", "unknown", f"{num_gradients} x num_steps", "")
+    # In the class body its own names shadow these.
+    own_sequential, own_rate, own_info = sequential, optimal_acceptance_rate, info
+    own_num_steps, own_step_size, own_preconditioner = num_steps, step_size, preconditioner
 
     @settings
-    class FromBlackJAX(MarkovSampler):
+    class FromBlackJAX(AdjustedSampler):
         """A kernel from outside this package."""
 
-        sequential: ClassVar[bool] = one_at_a_time
-        info: ClassVar[SamplerInfo] = default_info or SamplerInfo(
-            "own", "as its author says", f"{num_gradients} x steps", ""
+        sequential: ClassVar[bool] = own_sequential
+        optimal_acceptance_rate: ClassVar[float] = own_rate
+        info: ClassVar[SamplerInfo] = own_info
+
+        num_steps: int = own_num_steps
+        step_size: float = traced_float(
+            default=own_step_size, gt=0, doc="step size in units of 1 / sqrt(largest curvature)"
         )
+        preconditioner: Preconditioner = own_preconditioner
 
-        steps: int = traced_int(default=default_steps, ge=1, doc="transitions a round")
-        step: float = traced_float(default=default_step, gt=0, doc="step length, in units of the frame")
-        whiten: str = whitening(default_whiten)
-        rule: str = step_rule()
-        adapt: bool = adapting()
-        target_acceptance: float = acceptance(0.65)
+        @override
+        def kernel(self, preconditioned: Preconditioned) -> Kernel:
+            size = self.step_size / jnp.sqrt(preconditioned.curvature)
+            return as_kernel(build(preconditioned, size), num_gradients)
 
-        def kernel(self, frame: Preconditioned) -> Kernel:
-            """The pair, as_kernel."""
-            return as_kernel(build(frame, self.step / jnp.sqrt(frame.curvature)), num_gradients)
+        @property
+        @override
+        def expected_gradients(self) -> int:
+            return self.num_steps * num_gradients
 
-    FromBlackJAX.__module__ = build.__module__  # where a reader, or a digest, finds what is its own
+    FromBlackJAX.__module__ = build.__module__  # the file that provenance reads
     return FromBlackJAX

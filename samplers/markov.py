@@ -1,133 +1,190 @@
-"""Samplers that take transitions of a Markov kernel from where the last target left them: most of them."""
+"""Samplers that take transitions of a Markov kernel from where the last target left them: most of them.
+
+Kernel x preconditioner x adaptation: a sampler's file has its kernel and its own settings, the rest comes from here.
+"""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int, Key
 
-from samplers.adaptation import step_size
-from samplers.adaptation.preconditioning import Preconditioned, frame
-from samplers.base import Cost, Draw, Kernel, SamplerInfo, SamplerState, Step
+from samplers.adaptation.base import Adaptation, NoAdaptation
+from samplers.adaptation.preconditioning import STEP_SIZE_RULES, Dense, Preconditioned, Preconditioner
+from samplers.base import Cost, Draw, Kernel, Sampler, SamplerState, Start, Step
+from samplers.registry import ADAPTATIONS, PRECONDITIONERS
+from samplers.settings import choice, component, settings, traced_int
 from samplers.target import Target
 
-TOGETHER = 10  # steps whose randomness is drawn at once: the number of steps is traced, that of an array's rows is not
+# Steps whose randomness is drawn at once: the number of steps is traced, that of an array's rows is static.
+STEPS_PER_BLOCK = 10
 
 
-class MarkovSampler:
-    """A sampler that takes `steps` transitions of a kernel from where the last target left it.
+@settings
+class MarkovSampler(Sampler):
+    """Takes `num_steps` transitions of a kernel from where the last target left the chain.
 
-    A subclass gives `kernel`. It offers an option by having a settings field of that name: see whitening, tuning.
+    Most samplers subclass PreconditionedSampler or AdjustedSampler, define `kernel` and add their settings.
     """
 
-    sequential: ClassVar[bool] = False
-    fetched: ClassVar[bool] = (
-        False  # a start far out is brought in first, for kernels that cannot come in themselves
-    )
-    info: ClassVar[SamplerInfo]
-    steps: int
-    whiten: str = "dense"
-    rule: str = "curvature"
-    decay: float | None = None  # the k-th transition has its squared length divided by (k + 1)^decay
-    adapt: bool = False
-    target_acceptance: float = 0.65
-    warmup: int = 0
-    warmup_every: int = 0
+    # Whether a start far outside the typical set is moved there first, for kernels that would take long by themselves.
+    needs_typical_start: ClassVar[bool] = False
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """The transition for one target, in the coordinates of the frame."""
-        raise NotImplementedError
+    num_steps: int = traced_int(default=20, ge=1, doc="transitions per draw")
 
-    def frame(self, target: Target, position: Array) -> Preconditioned:
-        """The coordinates for a target."""
-        return frame(target, position, self.whiten, self.rule)
+    @abstractmethod
+    def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:
+        """Returns the target in the coordinates in which it is sampled."""
 
-    def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
-        """Starts at a position."""
+    @abstractmethod
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
+        """Returns the transition kernel for one target in the given coordinates."""
+
+    def kernel_at(self, preconditioned: Preconditioned, kernel: Kernel, index: Int[Array, ""]) -> Kernel:
+        """Returns the kernel of the index-th transition of a draw, counted from 0."""
+        return kernel
+
+    @property
+    def _adaptation(self) -> Adaptation:
+        return NoAdaptation()
+
+    @override
+    def init(self, key: Key[Array, ""], start: Start) -> SamplerState:
         position = start(key)
-        return SamplerState(position, step_size.untuned(position.shape[-1]) if self._tuned else ())
+        return SamplerState(position, self._adaptation.init(position.shape[-1]))
 
-    def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
-        """The position after `steps` transitions."""
-        first, rest = jax.random.split(key)
-        where = self.frame(target, state.position)
-        position, learnt, spent = state.position, state.carry, jnp.asarray(where.spent)
-        if self.warmup:
-            length = jnp.where(step_size.due(learnt.targets, self.warmup_every), self.warmup, 0)
-            warm, first = jax.random.split(first)
-            position, learnt, more = step_size.warmed(
-                warm, self.kernel, where, position, learnt, length, self.target_acceptance
-            )
-            spent = spent + more
-        if self._tuned:
-            where = learnt.applied(where)
-        kernel = self.kernel(where)
-        transition = self._transition(where, kernel)
+    @override
+    def restart(self, key: Key[Array, ""], state: SamplerState, start: Start) -> SamplerState:
+        return self.init(key, start)._replace(carry=state.carry)
 
-        def batch(number: Array, carry: tuple[Any, Cost]) -> tuple[Any, Cost]:
-            indices = number * TOGETHER + jnp.arange(TOGETHER)
-            rows = kernel.randomness(rest, indices), indices
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.num_steps
+
+    @override
+    def sample(self, key: Key[Array, ""], target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
+        adaptation = self._adaptation
+        init_key, step_key = jax.random.split(key)
+        preconditioned = self.precondition(target, state.position)
+        num_gradients = jnp.asarray(preconditioned.num_gradients)
+        init_key, warm_up = adaptation.warm_up(
+            init_key, self.kernel, preconditioned, state.position, state.carry
+        )
+        preconditioned = adaptation.apply(preconditioned, warm_up.state)
+        kernel = self.kernel(preconditioned)
+        transition = self._transition(preconditioned, kernel)
+
+        def block(number: Array, carry: tuple[Any, Cost]) -> tuple[Any, Cost]:
+            indices = number * STEPS_PER_BLOCK + jnp.arange(STEPS_PER_BLOCK)
+            rows = kernel.randomness(step_key, indices), indices
 
             def advance(index: Array, carry: tuple[Any, Cost]) -> tuple[Any, Cost]:
                 state, info = transition(carry[0], jax.tree.map(lambda row: row[index], rows))
-                return state, carry[1].plus(info)
+                return state, carry[1].add(info)
 
-            return jax.lax.fori_loop(0, jnp.minimum(TOGETHER, self.steps - indices[0]), advance, carry)
+            return jax.lax.fori_loop(
+                0, jnp.minimum(STEPS_PER_BLOCK, self.num_steps - indices[0]), advance, carry
+            )
 
-        start = kernel.init(first, self._start(where, position))
-        end, total = jax.lax.fori_loop(0, -(-self.steps // TOGETHER), batch, (start, Cost.nothing()))
-        position = where.to_target(kernel.position(end))
-        accepted = total.acceptance_rate / self.steps
-        if self._tuned:
-            learnt = learnt._replace(targets=learnt.targets + 1)
-            learnt = step_size.followed(learnt, accepted, self.target_acceptance) if self.adapt else learnt
-        gradients = total.num_gradients + kernel.init_gradients + self.fetched + spent
-        return SamplerState(position, learnt), Draw(position, accepted, total.num_divergent, gradients)
+        start = kernel.init(init_key, self._start(preconditioned, warm_up.position))
+        num_blocks = -(-self.num_steps // STEPS_PER_BLOCK)
+        end, total = jax.lax.fori_loop(0, num_blocks, block, (start, Cost.zero()))
+        position = preconditioned.to_target(kernel.position(end))
+        acceptance_rate = total.acceptance_rate / self.num_steps
+        carry = adaptation.update(warm_up.state, acceptance_rate)
+        num_gradients = num_gradients + warm_up.num_gradients + total.num_gradients
+        num_gradients = num_gradients + kernel.init_gradients + self.needs_typical_start
+        draw = Draw(position, acceptance_rate, total.num_divergent, num_gradients)
+        return SamplerState(position, carry), draw
 
-    def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
-        """Every position of a chain of `draws` transitions, with the tuning as it is."""
-        where = self.frame(target, state.position)
-        where = state.carry.applied(where) if self._tuned else where
-        kernel = self.kernel(where)
-        first, rest = jax.random.split(key)
-        transition = self._transition(where, kernel)
+    @override
+    def trace(self, key: Key[Array, ""], target: Target, state: SamplerState, num_draws: int) -> Draw:
+        """Returns every position of a chain of `num_draws` transitions, without further adaptation."""
+        preconditioned = self._adaptation.apply(self.precondition(target, state.position), state.carry)
+        kernel = self.kernel(preconditioned)
+        init_key, step_key = jax.random.split(key)
+        transition = self._transition(preconditioned, kernel)
 
-        def report(carry: Any, indexed: tuple[Any, Array]) -> tuple[Any, Draw]:
-            carry, info = transition(carry, indexed)
-            return carry, Draw(where.to_target(kernel.position(carry)), *map(jnp.asarray, info))
+        def report(carry: Any, row: tuple[Any, Array]) -> tuple[Any, Draw]:
+            carry, info = transition(carry, row)
+            return carry, Draw(preconditioned.to_target(kernel.position(carry)), *map(jnp.asarray, info))
 
-        start = kernel.init(first, self._start(where, state.position))
-        rows = kernel.randomness(rest, jnp.arange(draws)), jnp.arange(draws) % self.steps
+        start = kernel.init(init_key, self._start(preconditioned, state.position))
+        rows = kernel.randomness(step_key, jnp.arange(num_draws)), jnp.arange(num_draws) % self.num_steps
         return jax.lax.scan(report, start, rows)[1]
 
-    def _start(self, where: Preconditioned, position: Array) -> Array:
-        start = where.from_target(position)
-        return fetched(where, start) if self.fetched else start
+    def _start(self, preconditioned: Preconditioned, position: Array) -> Array:
+        start = preconditioned.from_target(position)
+        return move_to_typical_set(preconditioned, start) if self.needs_typical_start else start
 
-    @property
-    def _tuned(self) -> bool:
-        return self.adapt or self.warmup > 0
-
-    def _transition(self, where: Preconditioned, kernel: Kernel) -> Callable[[Any, tuple[Any, Array]], Any]:
-        """A step of the kernel, rebuilt with a shorter length for every transition where the step decays."""
-
-        def transition(carry: Any, indexed: tuple[Any, Array]) -> tuple[Any, Step]:
-            random, index = indexed
-            if self.decay is None:
-                return kernel.step(random, carry)
-            return self.kernel(where.stretched((index + 1.0) ** (-self.decay / 2))).step(random, carry)
+    def _transition(
+        self, preconditioned: Preconditioned, kernel: Kernel
+    ) -> Callable[[Any, tuple[Any, Array]], tuple[Any, Step]]:
+        def transition(carry: Any, row: tuple[Any, Array]) -> tuple[Any, Step]:
+            randomness, index = row
+            return self.kernel_at(preconditioned, kernel, index).step(randomness, carry)
 
         return transition
 
 
-def fetched(where: Preconditioned, position: Array) -> Array:
-    """The position, or a gradient step from it if it is far outside of where the target lives.
+@settings
+class PreconditionedSampler(MarkovSampler):
+    """A Markov sampler whose coordinates and unit of the step size are settings."""
 
-    A noiseless datum can leave the last draw a hundred standard deviations out. A gradient that long is one in 10^5
-    draws of a Gaussian at most, so what is already there stays.
+    _: KW_ONLY
+    preconditioner: Preconditioner = component(
+        PRECONDITIONERS, default=Dense(), doc="coordinates in which the target is sampled"
+    )
+    step_size_rule: str = choice(
+        default="curvature",
+        options=STEP_SIZE_RULES,
+        doc="unit of the step size: the largest curvature, from the precision where it is known, else by power "
+        "iterations (curvature); always by power iterations (power); none (constant)",
+    )
+
+    @override
+    def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:
+        return self.preconditioner.apply(target, position, self.step_size_rule)
+
+
+@settings
+class AdjustedSampler(PreconditionedSampler):
+    """A Markov sampler with an accept step, whose step size can be adapted to its acceptance rate."""
+
+    optimal_acceptance_rate: ClassVar[float]
+
+    _: KW_ONLY
+    adaptation: Adaptation = component(
+        ADAPTATIONS, default=NoAdaptation(), doc="tuning of step size and metric from round to round"
+    )
+
+    @property
+    @override
+    def _adaptation(self) -> Adaptation:
+        return self.adaptation.with_target(self.optimal_acceptance_rate)
+
+    @property
+    @override
+    def adapts_between_rounds(self) -> bool:
+        return self.adaptation.adapts_between_rounds
+
+
+def move_to_typical_set(
+    preconditioned: Preconditioned, position: Float[Array, " size"]
+) -> Float[Array, " size"]:
+    """Returns the position, or a gradient step from it if it is far outside the typical set.
+
+    A noiseless datum can leave the last draw a hundred standard deviations out. A gradient longer than
+    (sqrt(dim) + 5) sqrt(curvature) has probability 1e-5 at most under a Gaussian target, so a position in the typical
+    set stays as it is.
     """
-    slope = jax.grad(where.logdensity)(position)
-    far = jnp.linalg.norm(slope) > (math.sqrt(where.dim) + 5) * jnp.sqrt(where.curvature)
-    return jnp.where(far, position + slope / where.curvature, position)
+    gradient = jax.grad(preconditioned.logdensity)(position)
+    bound = (math.sqrt(preconditioned.dim) + 5) * jnp.sqrt(preconditioned.curvature)
+    is_far = jnp.linalg.norm(gradient) > bound
+    return jnp.where(is_far, position + gradient / preconditioned.curvature, position)

@@ -10,6 +10,8 @@ from samplers.errors import InputError, did_you_mean
 from samplers.settings import arguments, component_fields, defaults, documentation
 
 if TYPE_CHECKING:
+    from samplers.adaptation.base import Adaptation
+    from samplers.adaptation.preconditioning import Preconditioner
     from samplers.base import Sampler
 
 
@@ -162,3 +164,13 @@ SAMPLERS.register("fullrank_vi", "samplers.vi.fullrank_vi:FullrankVI")
 SAMPLERS.register("control", "samplers.reference.control:Control")
 
 register = SAMPLERS.register
+
+PRECONDITIONERS: Registry["Preconditioner"] = Registry("preconditioner", "fgtsva.preconditioners")
+PRECONDITIONERS.register("dense", "samplers.adaptation.preconditioning:Dense")
+PRECONDITIONERS.register("diagonal", "samplers.adaptation.preconditioning:Diagonal")
+PRECONDITIONERS.register("none", "samplers.adaptation.preconditioning:Identity")
+
+ADAPTATIONS: Registry["Adaptation"] = Registry("adaptation", "fgtsva.adaptations")
+ADAPTATIONS.register("none", "samplers.adaptation.base:NoAdaptation")
+ADAPTATIONS.register("dual_averaging", "samplers.adaptation.step_size:DualAveraging")
+ADAPTATIONS.register("window", "samplers.adaptation.window:WindowAdaptation")

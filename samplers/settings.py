@@ -9,7 +9,15 @@ import inspect
 import math
 import types
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Union, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    no_type_check,
+)
 
 import jax
 
@@ -99,12 +107,24 @@ def settings[T](cls: type[T]) -> type[T]:
     if "__post_init__" not in cls.__dict__:
         cls.__post_init__ = _validate  # type: ignore[attr-defined]
     dataclass = dataclasses.dataclass(frozen=True)(cls)
-    hints = _HINTS[dataclass] = get_type_hints(dataclass)
+    # Run-time type checkers leave it alone: the values are validated here, and JAX rebuilds the object with tracers.
+    no_type_check(dataclass.__init__)
+    # Run-time type checkers skip __init__: settings validate themselves, and JAX rebuilds them with tracers.
+    dataclass.__no_type_check__ = True  # type: ignore[attr-defined]
+    hints = _HINTS[dataclass] = _annotations(dataclass)
     fields = dataclasses.fields(dataclass)  # type: ignore[arg-type]
     traced = [f.name for f in fields if _is_traced(f, hints[f.name])]
     untraced = [f.name for f in fields if f.name not in traced]
     jax.tree_util.register_dataclass(dataclass, traced, untraced)
     return dataclass
+
+
+def _annotations(cls: type) -> dict[str, Any]:
+    """The evaluated annotations of a class and its bases, which `get_type_hints` hides behind __no_type_check__."""
+    annotations: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        annotations |= inspect.get_annotations(base, eval_str=True)
+    return annotations
 
 
 def _inherit_metadata(cls: type) -> None:

@@ -1,28 +1,36 @@
-"""What is to be sampled: a log-density on flat real vectors, with whatever structure is known of it."""
+"""What is sampled: a log-density on flat real vectors, with whatever structure is known of it."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 from jax import Array
+from jaxtyping import Float
 
 
 class Gaussian(NamedTuple):
-    """A normal law in information form: log-density -x'Px/2 + b'x up to a constant."""
+    """A normal distribution in information form: log-density -x'Px/2 + b'x up to a constant.
 
-    precision: Array
-    shift: Array
+    Attributes:
+        precision: P.
+        shift: b = P times the mean.
+    """
+
+    precision: Float[Array, "*batch size size"]
+    shift: Float[Array, "*batch size"]
 
 
 class Target(NamedTuple):
-    """A density to draw from. The optional fields are facts, never hints: a wrong one makes draws wrong.
+    """A density to draw from. The optional fields are facts, not hints: a wrong one makes draws wrong.
 
-    `logdensity` carries the temperature; no kernel has one of its own.
-    `precision` gives a positive definite curvature near a position, for whitening and step rules.
-    `gaussian` is an exactly Gaussian factor of the density; what remains is bounded on compact sets.
-    `exact` draws one position exactly from the density; `exact_draws` several, where that is cheaper together.
-    `minibatch_gradient` estimates the gradient from m data: (key, position, m) -> unbiased gradient.
-    `prior` draws one position from the law before any data.
+    Attributes:
+        logdensity: Log-density up to a constant, temperature included; no kernel has a temperature of its own.
+        precision: A positive definite curvature (size, size) near a position, for preconditioners and step size rules.
+        gaussian: An exactly Gaussian factor of the density; the remaining factor is bounded on compact sets.
+        exact: Draws one position exactly.
+        minibatch_gradient: (key, position, batch size) -> an unbiased estimate of the gradient.
+        exact_draws: (key, number) -> several exact draws (number, size), where that is cheaper than one by one.
+        prior: Draws one position from the distribution before any data.
     """
 
     logdensity: Callable[[Array], Array]
@@ -37,11 +45,11 @@ class Target(NamedTuple):
 def with_gradient(
     function: Callable[[Array], Array], gradient: Callable[[Array], Array]
 ) -> Callable[[Array], Array]:
-    """The same function, with a formula for its gradient: whoever asks for that alone is spared the function."""
-    known = jax.custom_jvp(function)
+    """Attaches an analytic gradient, so that the forward value is not evaluated where only the gradient is needed."""
+    differentiable = jax.custom_jvp(function)
 
-    @known.defjvp
-    def along(at: tuple[Array], direction: tuple[Array]) -> tuple[Array, Array]:
-        return function(*at), gradient(*at) @ direction[0]
+    @differentiable.defjvp
+    def jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+        return function(*primals), gradient(*primals) @ tangents[0]
 
-    return known
+    return differentiable

@@ -1,8 +1,8 @@
-"""The proof of the samplers: each one, as it is used, against exact draws on a table of targets.
+"""Validation of the samplers: each one, as it is used, against exact draws on several targets.
 
 `python -m samplers.validation` writes the outcome into VALIDATION.md. Chains are independent, so the error of an
-average over chains comes from their spread, whatever the correlation within a chain: means, covariances and action
-frequencies together raise a false alarm in a cell with probability ALARM at most (Student's t, Bonferroni).
+average over chains follows from their spread, whatever the correlation within a chain: means, covariances and action
+frequencies together raise a false alarm in a cell with probability FALSE_ALARM at most (Student's t, Bonferroni).
 """
 
 import math
@@ -10,55 +10,56 @@ import sys
 from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from blackjax.diagnostics import rhat as rank_normalised_rhat
 from jax import Array
+from jaxtyping import Bool, Float, Key
 from scipy import stats
 
-from samplers import SAMPLERS, Gaussian, Sampler, Target, sampler_info
-from samplers.reference.tilted_gaussian import draw, draws, tilted
+from samplers import SAMPLERS, Draw, Gaussian, Sampler, SamplerState, Target
+from samplers.reference.tilted_gaussian import exact_draw, exact_draws, tilt
 
-ALARM = 1e-4
-CHAINS = 64
-DRAWS, FEW_DRAWS = 150, 40  # of a chain; few where draws are costly and hardly correlated
-BURN = 0.25  # share of a chain that is left out
-MIXED = 1.05  # R-hat up to which chains are taken to have found the same law
-REFERENCE = 20_000
-FREQUENT = 0.01  # arms that are best more rarely are left out: their frequencies are far from normal
+FALSE_ALARM = 1e-4
+NUM_CHAINS = 64
+NUM_DRAWS, FEW_DRAWS = 150, 40  # of a chain; few where draws are costly and hardly correlated
+BURN_IN = 0.25  # share of a chain that is discarded
+MAX_RHAT = 1.05
+NUM_REFERENCE_DRAWS = 20_000
+MIN_FREQUENCY = 0.01  # arms that are best more rarely are left out: their frequencies are far from normal
 
 
 class Case(NamedTuple):
-    """A Gaussian tilted by lam max_a <a, x>, which stands for every target here."""
+    """A Gaussian tilted by lam max_a <a, x>."""
 
     gaussian: Gaussian
-    actions: Array
-    lam: Array
+    actions: Float[Array, "arms dim"]
+    lam: Float[Array, ""]
 
 
 def as_target(case: Case) -> Target:
-    """The case as samplers see it, with exact draws."""
+    """Returns the case as a target with exact draws."""
     (precision, shift), actions, lam = case
 
     def logdensity(x: Array) -> Array:
         return x @ (shift - precision @ x / 2) + lam * jnp.max(actions @ x)
 
-    law = tilted(case.gaussian, actions, lam)
+    tilted = tilt(case.gaussian, actions, lam)
     return Target(
         logdensity,
         lambda _: precision,
         case.gaussian,
-        exact=lambda key: draw(key, law),
-        exact_draws=lambda key, number: draws(key, law, number),
+        exact=lambda key: exact_draw(key, tilted),
+        exact_draws=lambda key, num_draws: exact_draws(key, tilted, num_draws),
     )
 
 
 @cache
 def cases() -> dict[str, Case]:
-    """The targets, by name."""
+    """Returns the targets, by name."""
     rng = np.random.default_rng(0)
     signs = 1 - 2 * ((np.arange(32)[:, None] >> np.arange(5)) & 1)
     cube = signs / math.sqrt(5)
@@ -72,25 +73,27 @@ def cases() -> dict[str, Case]:
         gaussian = Gaussian(jnp.asarray(precision), jnp.asarray(precision @ mean))
         return Case(gaussian, jnp.asarray(actions), jnp.asarray(lam))
 
-    def regression(features: np.ndarray, weights: np.ndarray, rewards: np.ndarray) -> Any:
+    def regression(
+        features: np.ndarray, weights: np.ndarray, rewards: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         dim = features.shape[-1]
         precision = dim * np.eye(dim) + 2 * (features * weights[:, None]).T @ features
         return precision, np.linalg.solve(precision, 2 * (weights * rewards) @ features)
 
-    made = {
-        "isotropic": case(5 * np.eye(5), 0.2 * unit(5), cube, 0.0),
-    }
-    turn = np.linalg.qr(rng.normal(size=(5, 5)))[0]
-    made["condition 1e6"] = case(turn @ np.diag(np.logspace(0, 6, 5)) @ turn.T, 0.2 * unit(5), cube, 0.0)
+    targets = {"isotropic": case(5 * np.eye(5), 0.2 * unit(5), cube, 0.0)}
+    rotation = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    targets["condition 1e6"] = case(
+        rotation @ np.diag(np.logspace(0, 6, 5)) @ rotation.T, 0.2 * unit(5), cube, 0.0
+    )
     # Every axis has two modes, 10 standard deviations apart: 32 modes with exp(-12.5) of their height between them.
-    made["separated modes"] = case(5 * np.eye(5), 0.05 * unit(5), cube, 25.0)
+    targets["separated modes"] = case(5 * np.eye(5), 0.05 * unit(5), cube, 25.0)
     wide = unit(50, 20)
     seen = wide[rng.integers(50, size=30)]
     precision, mean = regression(seen, np.ones(30), seen @ unit(20) + rng.normal(size=30))
-    made["small lambda, d=20, 50 arms"] = case(precision, mean, wide, 1.0)
+    targets["small lambda, d=20, 50 arms"] = case(precision, mean, wide, 1.0)
     # A noiseless round of 1000: eta = 1000, lambda = c sqrt(Lambda) / alpha^2 with c = 0.003.
     precision, mean = regression(cube[:1], np.array([1000.0]), np.array([0.3]))
-    made["prior, one round old"] = case(precision, mean, cube, 0.003 * math.sqrt(0.002) * 1000)
+    targets["prior, one round old"] = case(precision, mean, cube, 0.003 * math.sqrt(0.002) * 1000)
     # 2000 rounds with sparse noise, as good arms are found: eta = 2000 on nine rounds of ten.
     truth, rounds = unit(5), np.arange(1, 2001)
     guesses = truth + rng.normal(size=(2000, 5)) / np.sqrt(rounds)[:, None]
@@ -98,36 +101,47 @@ def cases() -> dict[str, Case]:
     noisy = rng.random(2000) < 0.1
     eta = np.where(noisy, 1.0, 2000.0)
     precision, mean = regression(played, eta, played @ truth + noisy * rng.normal(size=2000))
-    made["2000 sparse rounds"] = case(precision, mean, cube, 0.003 * math.sqrt(np.sum(1 / eta)) * 2000)
-    return made
+    targets["2000 sparse rounds"] = case(precision, mean, cube, 0.003 * math.sqrt(np.sum(1 / eta)) * 2000)
+    return targets
 
 
 class Outcome(NamedTuple):
-    """How a sampler did on a target."""
+    """How a sampler did on a target.
 
-    rhat: float  # the largest over coordinates, rank-normalised and split
-    surprise: float  # the largest |t| over all moments and frequencies, over its bound: above 1 is an alarm
-    mean: float  # largest error of a mean, in standard deviations
-    variances: tuple[float, float]  # extreme ratios of variance to the exact one, over all directions
-    actions: float  # total variation between action distributions; its floor is about sqrt(arms / draws)
+    Attributes:
+        rhat: Largest rank-normalised split R-hat over coordinates.
+        max_t_over_bound: Largest |t| over all moments and frequencies, over its bound: above 1 is an alarm.
+        mean_error: Largest error of a mean, in standard deviations.
+        variance_ratios: Smallest and largest ratio of the variance to the exact one over all directions.
+        total_variation: Between action distributions; its floor is about sqrt(arms / draws).
+        acceptance_rate: Mean over all draws.
+        num_gradients: Mean per draw.
+        num_divergent: Sum over all draws.
+    """
+
+    rhat: float
+    max_t_over_bound: float
+    mean_error: float
+    variance_ratios: tuple[float, float]
+    total_variation: float
     acceptance_rate: float
-    num_gradients: float  # a draw
+    num_gradients: float
     num_divergent: int
 
     @property
     def mixes(self) -> bool:
-        """Whether chains agree with each other."""
-        return self.rhat <= MIXED
+        """Whether the chains agree with each other."""
+        return self.rhat <= MAX_RHAT
 
     @property
     def agrees(self) -> bool:
-        """Whether chains agree with each other and with the exact draws."""
-        return self.mixes and self.surprise <= 1
+        """Whether the chains agree with each other and with the exact draws."""
+        return self.mixes and self.max_t_over_bound <= 1
 
 
-@partial(jax.jit, static_argnames=("draws", "chains"))
-def chains_of(sampler: Sampler, case: Case, key: Array, draws: int, chains: int) -> Any:
-    """Positions (chains, draws, dim) and what they cost, from wide starts, by way of another target."""
+@partial(jax.jit, static_argnames=("num_draws", "num_chains"))
+def run_chains(sampler: Sampler, case: Case, key: Key[Array, ""], num_draws: int, num_chains: int) -> Draw:
+    """Returns draws (chains, draws) from overdispersed starts, after one draw from another target."""
     target = as_target(case)
     before = as_target(case._replace(lam=jnp.zeros_like(case.lam)))
     precision, shift = case.gaussian
@@ -138,73 +152,83 @@ def chains_of(sampler: Sampler, case: Case, key: Array, draws: int, chains: int)
         noise = jax.random.normal(key, shift.shape)
         return mean + 2 * jax.scipy.linalg.solve_triangular(root, noise, lower=False)
 
-    def chain(key: Array) -> Any:
-        first, second, rest = jax.random.split(key, 3)
-        state, _ = sampler.sample(second, before, sampler.init(first, start))
-        keys = jax.random.split(rest, draws)
-        return jax.lax.scan(lambda carry, k: sampler.sample(k, target, carry), state, keys)[1]
+    def draw(state: SamplerState, key: Array) -> tuple[SamplerState, Draw]:
+        return sampler.sample(key, target, state)
 
-    keys = jax.random.split(key, chains)
+    def chain(key: Array) -> Draw:
+        init_key, before_key, draws_key = jax.random.split(key, 3)
+        state, _ = sampler.sample(before_key, before, sampler.init(init_key, start))
+        return jax.lax.scan(draw, state, jax.random.split(draws_key, num_draws))[1]
+
+    keys = jax.random.split(key, num_chains)
     return jax.lax.map(chain, keys) if sampler.sequential else jax.vmap(chain)(keys)
 
 
 @jax.jit
-def _references(case: Case, key: Array) -> Array:
-    exact_draws = as_target(case).exact_draws
-    assert exact_draws is not None
-    return exact_draws(key, REFERENCE)
+def _reference_draws(case: Case, key: Array) -> Array:
+    draws = as_target(case).exact_draws
+    assert draws is not None
+    return draws(key, NUM_REFERENCE_DRAWS)
 
 
 @cache
-def reference(name: str) -> np.ndarray:
-    """Exact draws from a case."""
-    return np.asarray(_references(_arrays(cases()[name]), jax.random.key(7)))
+def reference_draws(name: str) -> Float[np.ndarray, "draws dim"]:
+    """Returns exact draws from a case."""
+    return np.asarray(_reference_draws(_arrays(cases()[name]), jax.random.key(7)))
 
 
 def _arrays(case: Case) -> Case:
     return jax.tree.map(lambda x: jnp.asarray(x, float), case)
 
 
-def examine(name: str, case: str, *, seed: int = 0, sampler: Sampler | None = None) -> Outcome:
-    """A sampler, with its default settings unless one is given, on a target."""
+def validate_sampler(name: str, case: str, *, seed: int = 0, sampler: Sampler | None = None) -> Outcome:
+    """Runs a sampler on a target and compares it with exact draws.
+
+    Args:
+        name: The sampler's registered name.
+        case: The target's name.
+        seed: Of the chains.
+        sampler: The sampler with its settings; None for the defaults.
+    """
     sampler = SAMPLERS.build(name) if sampler is None else sampler
-    draws = FEW_DRAWS if sampler_info(type(sampler)).family in ("approximation", "population") else DRAWS
-    run = chains_of(sampler, _arrays(cases()[case]), jax.random.key(seed), draws, CHAINS)
-    kept = int(BURN * draws)
-    positions = np.asarray(run.position)[:, kept:]
-    return compare(positions, case)._replace(
-        acceptance_rate=float(jnp.mean(run.acceptance_rate)),
-        num_gradients=float(jnp.mean(run.num_gradients)),
-        num_divergent=int(jnp.sum(run.num_divergent)),
+    is_costly = sampler.info.family in ("approximation", "population")
+    num_draws = FEW_DRAWS if is_costly else NUM_DRAWS
+    draws = run_chains(sampler, _arrays(cases()[case]), jax.random.key(seed), num_draws, NUM_CHAINS)
+    positions = np.asarray(draws.position)[:, int(BURN_IN * num_draws) :]
+    return compare_with_exact(positions, case)._replace(
+        acceptance_rate=float(jnp.mean(draws.acceptance_rate)),
+        num_gradients=float(jnp.mean(draws.num_gradients)),
+        num_divergent=int(jnp.sum(draws.num_divergent)),
     )
 
 
-def compare(positions: np.ndarray, case: str) -> Outcome:
-    """Chains of positions (chains, draws, dim) against exact draws."""
-    exact, actions = reference(case), np.asarray(cases()[case].actions)
+def compare_with_exact(positions: Float[np.ndarray, "chains draws dim"], case: str) -> Outcome:
+    """Compares chains with exact draws from a case."""
+    exact, actions = reference_draws(case), np.asarray(cases()[case].actions)
     if not np.all(np.isfinite(positions)):
         return Outcome(math.inf, math.inf, math.inf, (0.0, math.inf), 1.0, math.nan, math.nan, 0)
     centre, factor = exact.mean(0), np.linalg.cholesky(np.cov(exact.T))
     ours, theirs = (np.linalg.solve(factor, (x - centre)[..., None])[..., 0] for x in (positions, exact))
-    frequent = np.bincount(np.argmax(exact @ actions.T, 1), minlength=len(actions)) > FREQUENT * len(exact)
+    frequency = np.bincount(np.argmax(exact @ actions.T, 1), minlength=len(actions)) / len(exact)
+    frequent = frequency > MIN_FREQUENCY
     by_chain = np.stack(
         [_features(x, y, actions, frequent).mean(0) for x, y in zip(ours, positions, strict=True)]
     )
     by_draw = _features(theirs, exact, actions, frequent)
     error = np.sqrt(by_chain.var(0, ddof=1) / len(by_chain) + by_draw.var(0, ddof=1) / len(by_draw))
     gap = np.abs(by_chain.mean(0) - by_draw.mean(0))
-    bound = stats.t.isf(ALARM / (2 * gap.size), len(by_chain) - 1)
-    flat = ours.reshape(-1, ours.shape[-1])
-    shares = [
+    bound = stats.t.isf(FALSE_ALARM / (2 * gap.size), len(by_chain) - 1)
+    pooled = ours.reshape(-1, ours.shape[-1])
+    counts = [
         np.bincount(np.argmax(x @ actions.T, -1).ravel(), minlength=len(actions)) for x in (positions, exact)
     ]
-    spread = np.linalg.eigvalsh(np.cov(flat.T))
+    variances = np.linalg.eigvalsh(np.cov(pooled.T))
     return Outcome(
         rhat=float(np.nan_to_num(np.max(rank_normalised_rhat(jnp.asarray(ours))), nan=math.inf)),
-        surprise=float(np.max(gap / np.maximum(error, 1e-12)) / bound),
-        mean=float(np.max(np.abs(flat.mean(0)))),
-        variances=(float(spread[0]), float(spread[-1])),
-        actions=float(np.abs(shares[0] / shares[0].sum() - shares[1] / shares[1].sum()).sum() / 2),
+        max_t_over_bound=float(np.max(gap / np.maximum(error, 1e-12)) / bound),
+        mean_error=float(np.max(np.abs(pooled.mean(0)))),
+        variance_ratios=(float(variances[0]), float(variances[-1])),
+        total_variation=float(np.abs(counts[0] / counts[0].sum() - counts[1] / counts[1].sum()).sum() / 2),
         acceptance_rate=math.nan,
         num_gradients=math.nan,
         num_divergent=0,
@@ -212,57 +236,62 @@ def compare(positions: np.ndarray, case: str) -> Outcome:
 
 
 def _features(
-    whitened: np.ndarray, positions: np.ndarray, actions: np.ndarray, frequent: np.ndarray
-) -> np.ndarray:
-    """Of each draw: coordinates, their products, and which of the frequent arms is best."""
+    whitened: Float[np.ndarray, "draws dim"],
+    positions: Float[np.ndarray, "draws dim"],
+    actions: Float[np.ndarray, "arms dim"],
+    frequent: Bool[np.ndarray, " arms"],
+) -> Float[np.ndarray, "draws features"]:
+    """For each draw its coordinates, their products, and which of the frequent arms is best."""
     rows, columns = np.triu_indices(whitened.shape[-1])
     best = np.argmax(positions @ actions.T, -1)[:, None] == np.flatnonzero(frequent)
     return np.concatenate([whitened, whitened[:, rows] * whitened[:, columns], best], axis=1)
 
 
-def cell(outcome: Outcome, *, exact: bool) -> str:
-    """An outcome in a few characters."""
+def format_outcome(outcome: Outcome, *, exact: bool) -> str:
+    """Returns an outcome as a cell of the table; `exact` if the sampler is (asymptotically) exact."""
     if not outcome.mixes:
         return f"stuck, R-hat {outcome.rhat:.1f}" if outcome.rhat < 1e3 else "stuck"
-    low, high = outcome.variances
+    low, high = outcome.variance_ratios
     if exact:
-        return "agrees" if outcome.agrees else f"DIFFERS, t/bound {outcome.surprise:.1f}"
-    bias = f"mean {outcome.mean:.2f}, var {low:.2f}-{high:.2f}, TV {outcome.actions:.2f}"
-    return bias if outcome.surprise > 1 else f"({bias})"
+        return "agrees" if outcome.agrees else f"DIFFERS, t/bound {outcome.max_t_over_bound:.1f}"
+    bias = f"mean {outcome.mean_error:.2f}, var {low:.2f}-{high:.2f}, TV {outcome.total_variation:.2f}"
+    return bias if outcome.max_t_over_bound > 1 else f"({bias})"
 
 
-def rows(names: Iterable[str]) -> dict[str, str]:
-    """A row of the table for every sampler, by name; reports as it goes."""
-    done = {}
+def table_rows(names: Iterable[str]) -> dict[str, str]:
+    """Returns a row of the table for every sampler, and prints each as soon as it is known."""
+    rows = {}
     for name in names:
-        outcomes = [examine(name, case) for case in cases()]
-        exact = "exact" in sampler_info(SAMPLERS[name]).exactness
-        cells = [cell(outcome, exact=exact) for outcome in outcomes]
+        outcomes = [validate_sampler(name, case) for case in cases()]
+        exact = "exact" in SAMPLERS[name].info.exactness
+        columns = [format_outcome(outcome, exact=exact) for outcome in outcomes]
         gradients = np.mean([outcome.num_gradients for outcome in outcomes])
-        done[name] = f"| {name} | " + " | ".join(cells) + f" | {gradients:.0f} |"
-        print(done[name], file=sys.stderr, flush=True)
-    return done
+        rows[name] = f"| {name} | " + " | ".join(columns) + f" | {gradients:.0f} |"
+        print(rows[name], file=sys.stderr, flush=True)
+    return rows
 
 
-BEGIN, END = "<!-- proof: begin -->", "<!-- proof: end -->"
+BEGIN, END = "<!-- validation: begin -->", "<!-- validation: end -->"
 
 
-def write(readme: Path, fresh: dict[str, str]) -> None:
-    """Puts rows into the table between the marks, and keeps the others that are there."""
-    head, rest = readme.read_text().split(BEGIN)
-    old, tail = rest.split(END)
-    known = {line.split("|")[1].strip(): line for line in old.splitlines() if line.startswith("|")} | fresh
-    columns = ["sampler", *cases(), "gradients a draw"]
+def update_table(page: Path, rows: dict[str, str]) -> None:
+    """Replaces rows of the table between the marks, and keeps the others."""
+    head, rest = page.read_text().split(BEGIN)
+    table, tail = rest.split(END)
+    all_rows = {
+        line.split("|")[1].strip(): line for line in table.splitlines() if line.startswith("|")
+    } | rows
+    columns = ["sampler", *cases(), "gradients per draw"]
     lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
-    lines += [known[name] for name in SAMPLERS.names() if name in known]
-    readme.write_text("\n".join([head + BEGIN, *lines, END + tail]))
+    lines += [all_rows[name] for name in SAMPLERS.names() if name in all_rows]
+    page.write_text("\n".join([head + BEGIN, *lines, END + tail]))
 
 
-def proven() -> list[str]:
-    """The samplers that claim something; a control claims to be wrong."""
-    return [name for name, cls in SAMPLERS if sampler_info(cls).family != "control"]
+def validated_samplers() -> list[str]:
+    """Returns the names of all samplers but the negative control."""
+    return [name for name, cls in SAMPLERS if cls.info.family != "control"]
 
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    write(Path(__file__).with_name("VALIDATION.md"), rows(sys.argv[1:] or proven()))
+    update_table(Path(__file__).with_name("VALIDATION.md"), table_rows(sys.argv[1:] or validated_samplers()))

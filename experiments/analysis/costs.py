@@ -8,7 +8,6 @@ from experiments.analysis.pairs import Pair
 from experiments.analysis.statistics import Interval, paired_ratio
 from experiments.analysis.summary import Row, final_regret, gradients_per_round
 from fgtsva_ppl import SAMPLERS
-from samplers import sampler_info
 
 CLOSE = 0.1  # regret within this share of that of exact draws counts as close
 
@@ -43,7 +42,7 @@ def cheapest(pairs: Sequence[Pair], within_share: float = CLOSE) -> dict[tuple[s
         costs[case, sampler] = Cost(
             _least_work(gradients, ratios, 1 + within_share),
             _least_work(seconds, ratios, 1 + within_share),
-            sampler_info(SAMPLERS[sampler]).gradients_per_draw if sampler in SAMPLERS.names() else "",
+            SAMPLERS[sampler].info.gradients_per_draw if sampler in SAMPLERS.names() else "",
         )
     return costs
 

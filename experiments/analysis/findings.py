@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MANY = 10  # intervals side by side, of which some exclude zero by chance
 NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics of the measurement or of the posterior
 
-STEPS = "sampler.steps"  # the setting that is a sampler's budget
+STEPS = "sampler.num_steps"  # the setting that is a sampler's budget
 
 type Budget = tuple[str, int]  # a sampler and its number of steps, 0 where it has none
 
@@ -163,7 +163,9 @@ def format_work(cost: Cost) -> str:
     """The gradients and seconds of closeness, with what their error leaves open."""
     gradients, seconds = cost.num_gradients, cost.seconds
     text = f"{counted(gradients.value, 'gradient')} a round"
-    if gradients.value <= 1 and cost.work != "steps":  # a kernel without gradients documents what it counts
+    if (
+        gradients.value <= 1 and cost.work != "num_steps"
+    ):  # a kernel without gradients documents what it counts
         text += f", that is {cost.work}"
     if gradients.low < gradients.value:
         text += f", by its interval perhaps {gradients.low:.0f}"

@@ -27,7 +27,7 @@ def oracle_draws(quick: bool) -> list[Measure]:
     pulls = (0.0, 0.3, 1.2, 5.0, 50.0)  # lam s
     number = 1000 if quick else 4000
     told, worst = [], np.inf
-    draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_kept, in_axes=(0, None)))
+    draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_accepted, in_axes=(0, None)))
     for K in arms:
         law = _law(K)
         longest = float(jnp.sqrt(jnp.max(jnp.sum(law.arms**2, axis=-1))))
@@ -65,7 +65,7 @@ class Promise(NamedTuple):
     error: float
 
 
-def promise(law: tilted_gaussian.Tilted) -> Promise:
+def promise(law: tilted_gaussian.TiltedGaussian) -> Promise:
     """What the better envelope accepts: the target's mass over its own, with no proposal kept or thrown away.
 
     The target's mass is that of the mixture times the mean, over the mixture, of exp(lam max_a) / sum_a exp(lam .): a
@@ -81,10 +81,10 @@ def promise(law: tilted_gaussian.Tilted) -> Promise:
     return Promise(scale * weights.mean(), scale * weights.std() / WEIGHED**0.5)
 
 
-def _law(arms: int) -> tilted_gaussian.Tilted:
+def _law(arms: int) -> tilted_gaussian.TiltedGaussian:
     rows = jax.random.normal(jax.random.key(arms), (arms, DIM))
     unit = rows / jnp.linalg.norm(rows, axis=-1, keepdims=True)
-    return tilted_gaussian.tilted(Gaussian(DIM * jnp.eye(DIM), jnp.ones(DIM)), unit, jnp.asarray(0.0))
+    return tilted_gaussian.tilt(Gaussian(DIM * jnp.eye(DIM), jnp.ones(DIM)), unit, jnp.asarray(0.0))
 
 
 def nuts(quick: bool) -> list[Measure]:

@@ -37,7 +37,7 @@ from pathlib import Path
 from fgtsva_ppl import FGTSVA, SGLD, Contextual, Linear, Logistic, Thompson, simulate
 rounds, minibatch = map(int, sys.argv[1:])
 reward = Logistic() if minibatch else Linear()  # keeps rows, or sums
-agent = Thompson(reward, FGTSVA(variance="estimated"), SGLD(steps=1, minibatch=minibatch))
+agent = Thompson(reward, FGTSVA(variance="estimated"), SGLD(num_steps=1, batch_size=minibatch))
 played = simulate(Contextual(arms=8), agent, rounds=rounds, runs=1, record_every=rounds // 1000)
 assert played.regret.shape == (1, 1000)
 # Not ru_maxrss, which begins with the peak of the process that started this one.

@@ -28,7 +28,7 @@ def arms() -> np.ndarray:
 
 def ours(runs: int, rounds: int, seed: int = 0) -> np.ndarray:
     """Final regrets of all runs, by the library."""
-    agent = Thompson(posterior=FGTSVA(c=C), sampler=SGLD(steps=STEPS, step=STEP))
+    agent = Thompson(posterior=FGTSVA(c=C), sampler=SGLD(num_steps=STEPS, step_size=STEP))
     return simulate(Sparse(dim=DIM, p=P), agent, rounds=rounds, runs=runs, seed=seed).cumulative_regret[:, -1]
 
 

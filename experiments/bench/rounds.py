@@ -60,8 +60,8 @@ def linear(quick: bool) -> list[Measure]:
     posterior = TS(eta=1 / (2 * NOISE**2))
     told = []
     for name, sampler in (
-        ("25 Langevin steps", SGLD(steps=25)),
-        ("25 draws of 10 leapfrogs", HMC(steps=25, leapfrogs=10)),
+        ("25 Langevin steps", SGLD(num_steps=25)),
+        ("25 draws of 10 leapfrogs", HMC(num_steps=25, num_integration_steps=10)),
     ):
         agent = Thompson(posterior=posterior, sampler=sampler)
         early, late = (cost.seconds for cost in _rounds_after(Blocks(), agent, (EARLY, rounds)).values())
@@ -79,7 +79,7 @@ def general(quick: bool) -> list[Measure]:
     environment = ENVIRONMENTS.build("mlp", {"dim": 5, "arms": 8})
     told = []
     for name, minibatch in (("all data", 0), ("16 data", 16)):
-        sampler = SGLD(steps=5, minibatch=minibatch)
+        sampler = SGLD(num_steps=5, batch_size=minibatch)
         agent = Thompson(reward=MLP(width=8), posterior=FGTSVA(variance=Estimated()), sampler=sampler)
         costs = _rounds_after(environment, agent, (longest // 8, longest))
         few, many = costs.values()

@@ -62,7 +62,7 @@ class ThompsonAgent:
         horizon: int = 1000,
         seed: int = 0,
     ) -> None:
-        """Creates an agent that has seen nothing.
+        """Creates an agent without any data.
 
         Args:
             reward: A reward class, or a function that is a NumPyro program.

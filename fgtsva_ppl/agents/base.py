@@ -1,7 +1,7 @@
 """What the baselines share: how scores become actions, and agents with a weighted ridge regression."""
 
 from abc import abstractmethod
-from typing import NamedTuple, override
+from typing import Any, NamedTuple, override
 
 import jax.numpy as jnp
 from jax import Array
@@ -48,24 +48,24 @@ def require_linear(label: str, shape: Shape) -> None:
         )
 
 
-def lam_field() -> float:
+def lam_field() -> Any:
     """A setting for the ridge penalty lambda."""
     return traced_float(default=1.0, gt=0, doc="ridge lambda of the regression")
 
 
-def radius_field() -> float:
+def radius_field() -> Any:
     """A setting for the multiplier of the confidence radius, which distinguishes textbook from tuned."""
     return traced_float(default=1.0, ge=0, doc="multiplier of the confidence radius; 1 is the textbook")
 
 
-def delta_field() -> float | None:
+def delta_field() -> Any:
     """A setting for the failure probability delta."""
     return traced_float(
         default=None, gt=0, le=1, doc="failure probability; null: 1/T, so that a failure costs at most O(1)"
     )
 
 
-def norm_field() -> float:
+def norm_field() -> Any:
     """A setting for the bound on ||theta*||."""
     return traced_float(default=1.0, gt=0, doc="bound on ||theta*||")
 

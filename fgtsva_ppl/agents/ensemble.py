@@ -1,7 +1,7 @@
 """Ensemble sampling (Lu & Van Roy 2017): members that fit their own perturbed data, one of which decides."""
 
 import dataclasses
-from typing import ClassVar, NamedTuple, Self, override
+from typing import ClassVar, NamedTuple, override
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +50,7 @@ class Ensemble(Agent):
     members: int = static_int(default=30, ge=1, doc="members of the ensemble")
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "Ensemble":
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
     @override

@@ -5,7 +5,7 @@ Thompson sampling from the posteriors of the paper is the agent `thompson`. Vani
 """
 
 import dataclasses
-from typing import ClassVar, Self, override
+from typing import ClassVar, override
 
 import jax.numpy as jnp
 from jax import Array
@@ -40,7 +40,7 @@ class LinTS(LinearAgent):
     label: ClassVar[str] = "LinTS"
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "LinTS":
         return dataclasses.replace(self, delta=1 / rounds if self.delta is None else self.delta)
 
     @override

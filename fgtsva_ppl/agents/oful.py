@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import ClassVar, Self, override
+from typing import ClassVar, override
 
 import jax.numpy as jnp
 from jax import Array
@@ -51,7 +51,7 @@ class OFUL(LinearAgent):
     label: ClassVar[str] = "OFUL"
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "OFUL":
         return dataclasses.replace(self, delta=1 / rounds if self.delta is None else self.delta)
 
     @override
@@ -101,7 +101,7 @@ class WeightedOFUL(LinearAgent):
     label: ClassVar[str] = "Weighted OFUL+"
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "WeightedOFUL":
         """alpha = 1/sqrt(T), delta = 1/T, R = sqrt(2 log(2T/delta)) sigma."""
         delta = 1 / rounds if self.delta is None else self.delta
         tail = math.sqrt(2 * math.log(2 * rounds / delta)) if self.tail is None else self.tail

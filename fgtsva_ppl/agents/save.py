@@ -6,7 +6,7 @@ surviving arms, until a layer is (i) certain of every arm, or (iii) uncertain of
 
 import dataclasses
 import math
-from typing import ClassVar, NamedTuple, Self, override
+from typing import ClassVar, NamedTuple, override
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +100,7 @@ class SAVE(Agent):
     label: ClassVar[str] = "SAVE"
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "SAVE":
         """delta = 1/T, R = sqrt(2 log(2T/delta)) (for sigma <= 1), alpha = 1/(R T^(3/2)), L = ceil(log2(1/alpha))."""
         delta = 1 / rounds if self.delta is None else self.delta
         tail = math.sqrt(2 * math.log(2 * rounds / delta)) if self.tail is None else self.tail

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple, Self, override
+from typing import NamedTuple, override
 
 import jax
 import jax.numpy as jnp
@@ -68,15 +68,15 @@ class Thompson(Agent):
         return self.sampler.sequential
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "Thompson":
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
     @override
     def start(self, key: Key[Array, ""], shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior, with an empty history."""
-        if not self.warm_start and getattr(self.sampler, "adapt", False):
+        if not self.warm_start and self.sampler.adapts_between_rounds:
             raise InputError(
-                "adapt=true learns from round to round, which warm_start=false forgets; set one of them"
+                "sampler.adaptation learns from round to round, which warm_start=false forgets; set one of them"
             )
         model = self.model(shape.arms, shape.dim)
         history = empty(
@@ -87,12 +87,12 @@ class Thompson(Agent):
             capacity=1,
         )
         sampler = self.sampler.init(key, model.draw)
-        minibatch = bool(getattr(self.sampler, "minibatch", False))
+        minibatch = self.sampler.batch_size > 0
         if self.control_variate and model.linear:
             raise InputError("control_variate needs stored data; of linear rewards only sums are stored")
         if self.control_variate and not minibatch:
             raise InputError(
-                "control_variate is for minibatch gradients: set sampler.minibatch of sgld or a sampler of its family"
+                "control_variate is for minibatch gradients: set sampler.batch_size (sgld, psgld, sghmc, sgnht, ulmc)"
             )
         if minibatch and not model.linear:
             anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None

@@ -17,9 +17,8 @@ from jax.sharding import Mesh
 from fgtsva_ppl.agents import Thompson, ThompsonState
 from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
-from samplers import NUTS, Draw, Exact, MarkovSampler, Sampler, SamplerState, Target
-from samplers.adaptation.preconditioning import frame
-from samplers.vi.base import mode
+from samplers import NUTS, Dense, Draw, Exact, Sampler, SamplerState, Target
+from samplers.mode import find_mode
 
 DIAGNOSIS = 3  # stream of a run's randomness, beside those of the loop
 REFERENCE_CHAINS, REFERENCE_DRAWS = 4, 1000  # where there is no oracle
@@ -269,14 +268,13 @@ def elsewhere(
 ) -> SamplerState:
     """The sampler begun anew, away from where it stands, as R-hat wants it; a Markov chain keeps what it has learnt."""
     how = jax.random.split(key, 3)[2]  # the other two are the climb's and the overdispersion's
-    fresh = sampler.init(how, overdispersed(key, target, prior, climb))
-    return fresh._replace(carry=state.carry) if isinstance(sampler, MarkovSampler) else fresh
+    return sampler.restart(how, state, overdispersed(key, target, prior, climb))
 
 
 def climb(key: Array, target: Target, prior: Callable[[Array], Array]) -> Climb:
     """From a draw of the prior to a mode, so that several keys may find several modes."""
     foot = prior(jax.random.split(key, 3)[0])
-    return Climb(foot, foot if target.precision is None else mode(target, foot, CLIMB))
+    return Climb(foot, foot if target.precision is None else find_mode(target, foot, CLIMB))
 
 
 def overdispersed(
@@ -289,7 +287,7 @@ def overdispersed(
     """
     if target.precision is None:
         return prior
-    where = frame(target, climb.top, "dense")
+    where = Dense().apply(target, climb.top)
     going = jax.random.split(key, 3)[1]
     middle = where.from_target(climb.top) + jnp.sqrt(3.0) * jax.random.normal(
         going, climb.top.shape, climb.top.dtype

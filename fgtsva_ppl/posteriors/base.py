@@ -8,7 +8,7 @@ precision: with eta_s = 1 / sigma_s^2 it is a posterior at half the Bayes temper
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -81,7 +81,7 @@ class Posterior(ABC):
         """The smallest standard deviation that a datum can have."""
         return 0.0
 
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "Posterior":
         """Fills in every setting that is derived from the number of rounds."""
         return self
 

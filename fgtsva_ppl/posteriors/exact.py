@@ -41,13 +41,13 @@ def with_exact_draws(
     def gradient(position: Array) -> Array:
         return shift - precision @ position + lam * actions[argmax(actions @ position)]
 
-    def tilted() -> tilted_gaussian.Tilted:
-        return tilted_gaussian.tilted(gaussian, round.actions, lam)
+    def tilted() -> tilted_gaussian.TiltedGaussian:
+        return tilted_gaussian.tilt(gaussian, round.actions, lam)
 
     return target._replace(
         logdensity=with_gradient(target.logdensity, gradient),
-        exact=lambda key: tilted_gaussian.draw(key, tilted()),
-        exact_draws=lambda key, number: tilted_gaussian.draws(key, tilted(), number),
+        exact=lambda key: tilted_gaussian.exact_draw(key, tilted()),
+        exact_draws=lambda key, number: tilted_gaussian.exact_draws(key, tilted(), number),
     )
 
 

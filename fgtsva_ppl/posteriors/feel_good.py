@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import ClassVar, Self, override
+from typing import ClassVar, override
 
 import jax.numpy as jnp
 from jax import Array
@@ -49,7 +49,7 @@ class FGTSA(Posterior):
     sums_past: ClassVar[bool] = True
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "FGTSA":
         horizon = max(rounds, 2)
         lam = math.sqrt(math.log(horizon) / horizon) if self.lam is None else self.lam
         return dataclasses.replace(self, lam=lam)
@@ -76,7 +76,7 @@ class FGTSB(Posterior):
     lam: float | None = traced_float(default=None, ge=0, doc="scale of the bonus; null: sqrt(T)")
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "FGTSB":
         """lambda = sqrt(T): the theory's rate with log|F| / dc taken as 1."""
         lam = math.sqrt(rounds) if self.lam is None else self.lam
         return dataclasses.replace(self, lam=lam)
@@ -110,7 +110,7 @@ class FGTSVA(Posterior):
     )
 
     @override
-    def for_horizon(self, rounds: int) -> Self:
+    def for_horizon(self, rounds: int) -> "FGTSVA":
         alpha = 1 / math.sqrt(rounds) if self.alpha is None else self.alpha
         return dataclasses.replace(self, alpha=alpha)
 

@@ -1,7 +1,7 @@
 """What a simulation leaves behind on its way: snapshots for diagnostics, and checkpoints to resume from."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
@@ -28,6 +28,7 @@ class CheckpointState(NamedTuple):
     seconds: Seconds
 
 
+@runtime_checkable
 class Checkpoint(Protocol):
     """Storage for an interruptible simulation."""
 

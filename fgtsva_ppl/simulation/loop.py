@@ -173,7 +173,7 @@ def chunk_length(rounds: int, record_every: int) -> int:
 
 
 def _capacity(rounds: int) -> int:
-    """Room in a history: a power of two, so that it is compiled anew only when it doubles."""
+    """Room in a history: a power of two, so that nothing compiles again until it doubles."""
     return max(SMALLEST_CAPACITY, 1 << (rounds - 1).bit_length())
 
 

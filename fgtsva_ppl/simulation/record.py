@@ -1,7 +1,7 @@
 """What is kept of every round. The annotations of `Record` and `ActionInfo` are the only list of these quantities."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NamedTuple, Self, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,8 @@ AGGREGATES: dict[str, Callable[[Array], Array]] = {
 class Record(NamedTuple):
     """What is recorded of a round; with leading axes, of several runs and rounds.
 
-    To record one more quantity, add an annotated field to `ActionInfo`. `fields` lists all of them for whoever stores,
-    sends or reads simulations.
+    To record one more quantity, add an annotated field to `ActionInfo`. `fields` lists all of them, for storage
+    and for workers that send simulations.
     """
 
     regret: Annotated[
@@ -42,14 +42,16 @@ class Record(NamedTuple):
         return dict(zip(self.fields(), jax.tree.leaves(self), strict=True))
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Shaped[np.ndarray, "*batch"]]) -> Self:
+    def from_arrays(
+        cls, arrays: Mapping[str, Shaped[np.ndarray, "*batch"] | Shaped[Array, "*batch"]]
+    ) -> "Record":
         """The inverse of `arrays`."""
         info = type_of_info(cls)
         values: dict[str, Any] = {name: arrays[name] for name in cls.fields()}
         own = {name: values.pop(name) for name in _quantities(cls)}
         return cls(**own, info=info(**values))
 
-    def aggregate(self) -> Self:
+    def aggregate(self) -> "Record":
         """Combines rounds along the only axis, each quantity in its own way."""
         combined = [
             AGGREGATES[quantity.aggregate](values)

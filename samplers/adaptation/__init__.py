@@ -1,1 +1,1 @@
-"""Preconditioners, step size rules and adaptation."""
+"""What kernels are composed with: preconditioners, step size rules and adaptations."""

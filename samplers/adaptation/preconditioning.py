@@ -1,170 +1,179 @@
-"""Coordinates for a target: as they are, scaled axis by axis, or whitened by its precision.
+"""Preconditioners: linear coordinates in which a target is sampled, and the unit of step sizes in them.
 
-Every kernel takes its step in units of its frame: a length of 1 is 1/sqrt(curvature). Step rules, adaptation and
-decay are therefore changes of a frame's curvature, and a learnt metric is one more linear change of coordinates:
-kernels know nothing of any of them.
+A kernel measures its step in units of 1/sqrt(curvature) of the preconditioned target. Step size rules, adaptation and
+decay are therefore changes of that curvature, and a learnt metric is one more linear change of coordinates: kernels
+need not know any of them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
+from samplers.adaptation.curvature import POWER_ITERATION_GRADIENTS, largest_eigenvalue, power_iteration
 from samplers.errors import InputError
-from samplers.settings import choice
+from samplers.settings import settings
 from samplers.target import Target
 
-WHITENINGS = ("dense", "diagonal", "none")
-RULES = ("curvature", "power", "constant")
-POWER_ITERATIONS = 8
-SQUARINGS = 20
-SMALL = 6  # up to this dimension squaring is faster than LAPACK
-POWER_GRADIENTS = 2 * POWER_ITERATIONS  # a Hessian-vector product costs about two gradients
-
-
-def whitening(default: str = "dense") -> str:
-    """The settings field that every whitenable sampler has."""
-    made: str = choice(
-        default=default,
-        options=WHITENINGS,
-        aliases={True: "dense", False: "none"},
-        doc="coordinates: whitened by the precision (dense, true), scaled axis by axis, or plain (none, false)",
-    )
-    return made
-
-
-def step_rule(default: str = "curvature") -> str:
-    """The settings field that says what a step of 1 means."""
-    made: str = choice(
-        default=default,
-        options=RULES,
-        doc="unit of the step: the largest curvature, from the precision where it is known, else by power "
-        "iterations (curvature); always by power iterations (power); none (constant)",
-    )
-    return made
+STEP_SIZE_RULES = ("curvature", "power", "constant")
 
 
 class Preconditioned(NamedTuple):
-    """A target seen in other coordinates: `to_target` maps them linearly to the target's own, `from_target` back."""
+    """A target in linear coordinates z with x = to_target(z).
+
+    Attributes:
+        logdensity: The target's log-density as a function of z.
+        curvature: The unit of step sizes: the largest eigenvalue of the precision in these coordinates, or 1.
+        dim: Length of z.
+        to_target: z -> x.
+        from_target: x -> z.
+        target: The target itself.
+        num_gradients: Number of gradients that finding the curvature took.
+    """
 
     logdensity: Callable[[Array], Array]
-    curvature: (
-        Array | float
-    )  # what a step of 1 is measured by; the largest eigenvalue of the precision in here
+    curvature: Float[Array, ""] | float
     dim: int
-    from_target: Callable[[Array], Array]
     to_target: Callable[[Array], Array]
+    from_target: Callable[[Array], Array]
     target: Target
-    spent: int = 0  # gradients that finding the curvature took
+    num_gradients: int = 0
 
-    def stretched(self, length: Array | float) -> "Preconditioned":
-        """The same coordinates with every step `length` times as long."""
-        return self._replace(curvature=self.curvature / length**2)
+    def with_step_scale(self, scale: Float[Array, ""] | float) -> "Preconditioned":
+        """Returns the same coordinates with every step `scale` times as long."""
+        return self._replace(curvature=self.curvature / scale**2)
 
-    def through(self, factor: Array) -> "Preconditioned":
-        """Coordinates y with z = factor @ y, factor lower triangular; the unit of the step stays."""
+    def with_metric(self, factor: Float[Array, "size size"]) -> "Preconditioned":
+        """Returns coordinates y with z = factor @ y, factor lower triangular; the unit of step sizes stays."""
         return self._replace(
             logdensity=lambda y: self.logdensity(factor @ y),
             from_target=lambda x: jax.scipy.linalg.solve_triangular(factor, self.from_target(x), lower=True),
             to_target=lambda y: self.to_target(factor @ y),
         )
 
-    def gradient(self, minibatch: int = 0) -> Callable[[Array, Array | None], Array]:
-        """The gradient as a function of position and key: exact, or from `minibatch` data picked with the key."""
-        if not minibatch:
+    def gradient(self, batch_size: int = 0) -> Callable[[Array, Array | None], Array]:
+        """Returns the gradient as a function of position and key.
+
+        Args:
+            batch_size: Number of data that the gradient is estimated from, picked with the key; 0 for the exact one.
+        """
+        if not batch_size:
             exact = jax.grad(self.logdensity)
             return lambda z, key: exact(z)
         estimate = self.target.minibatch_gradient
         if estimate is None:
             raise InputError(
-                f"minibatch={minibatch}: this target has no data to subsample (linear rewards are kept as sums, "
-                "whose full gradient is as cheap); set minibatch=0"
+                f"batch_size={batch_size}: this target has no data to subsample (linear rewards are kept as sums, "
+                "whose full gradient is as cheap); set batch_size=0"
             )
 
         def gradient(z: Array, key: Array | None) -> Array:
             assert key is not None
             position, pull = jax.vjp(self.to_target, z)
-            return pull(estimate(key, position, minibatch))[0]
+            return pull(estimate(key, position, batch_size))[0]
 
         return gradient
 
 
-def frame(target: Target, position: Array, kind: str, rule: str = "curvature") -> Preconditioned:
-    """The frame of the given kind, with the precision taken at a position."""
-    dim = position.shape[-1]
-    if kind == "none":
-        bare = Preconditioned(target.logdensity, 1.0, dim, lambda x: x, lambda z: z, target)
-        if rule == "constant":
-            return bare
-        if target.precision is None or rule == "power":
-            return _powered(bare, position)
-        return bare._replace(curvature=_largest(target.precision(position)))
-    if target.precision is None:
-        raise InputError(
-            f"whiten={kind} needs the precision of the target, which this target does not know; set whiten=none, "
-            "where power iterations find the largest curvature"
+@settings
+class Preconditioner(ABC):
+    """A choice of linear coordinates for a target."""
+
+    @abstractmethod
+    def apply(
+        self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
+    ) -> Preconditioned:
+        """Returns the target in these coordinates.
+
+        Args:
+            target: The target.
+            position: Where its precision is evaluated.
+            step_size_rule: The unit of step sizes: `curvature`, the largest curvature, from the precision where it is
+                known, else by power iterations; `power`, always by power iterations; `constant`, none.
+        """
+
+
+@settings
+class Dense(Preconditioner):
+    """Whitened coordinates z = L'x, where the precision is LL'."""
+
+    @override
+    def apply(
+        self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
+    ) -> Preconditioned:
+        dim = position.shape[-1]
+        factor = jnp.linalg.cholesky(_precision(target, position, "dense"))
+        unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
+        whitened = Preconditioned(
+            logdensity=lambda z: target.logdensity(unwhiten @ z),
+            curvature=1.0,
+            dim=dim,
+            to_target=lambda z: unwhiten @ z,
+            from_target=lambda x: factor.T @ x,
+            target=target,
         )
-    precision = target.precision(position)
-    if kind == "diagonal":
+        return _with_power_iteration(whitened, position) if step_size_rule == "power" else whitened
+
+
+@settings
+class Diagonal(Preconditioner):
+    """Coordinates scaled axis by axis by the square roots of the precision's diagonal."""
+
+    @override
+    def apply(
+        self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
+    ) -> Preconditioned:
+        precision = _precision(target, position, "diagonal")
         root = jnp.sqrt(jnp.diagonal(precision))
         scaled = Preconditioned(
-            lambda z: target.logdensity(z / root), 1.0, dim, lambda x: x * root, lambda z: z / root, target
+            logdensity=lambda z: target.logdensity(z / root),
+            curvature=1.0,
+            dim=position.shape[-1],
+            to_target=lambda z: z / root,
+            from_target=lambda x: x * root,
+            target=target,
         )
-        if rule == "curvature":
-            return scaled._replace(curvature=_largest(precision / jnp.outer(root, root)))
-    else:
-        factor = jnp.linalg.cholesky(precision)
-        unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
-        scaled = Preconditioned(
-            lambda z: target.logdensity(unwhiten @ z),
-            1.0,
-            dim,
-            lambda x: factor.T @ x,
-            lambda z: unwhiten @ z,
-            target,
+        if step_size_rule == "curvature":
+            return scaled._replace(curvature=largest_eigenvalue(precision / jnp.outer(root, root)))
+        return _with_power_iteration(scaled, position) if step_size_rule == "power" else scaled
+
+
+@settings
+class Identity(Preconditioner):
+    """The target's own coordinates."""
+
+    @override
+    def apply(
+        self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
+    ) -> Preconditioned:
+        plain = Preconditioned(
+            logdensity=target.logdensity,
+            curvature=1.0,
+            dim=position.shape[-1],
+            to_target=lambda z: z,
+            from_target=lambda x: x,
+            target=target,
         )
-    return _powered(scaled, scaled.from_target(position)) if rule == "power" else scaled
+        if step_size_rule == "constant":
+            return plain
+        if target.precision is None or step_size_rule == "power":
+            return _with_power_iteration(plain, position)
+        return plain._replace(curvature=largest_eigenvalue(target.precision(position)))
 
 
-def _powered(bare: Preconditioned, position: Array) -> Preconditioned:
-    """The frame with its curvature found by power iterations on Hessian-vector products.
-
-    The start is one fixed random direction: any special one could be orthogonal to the top of a symmetric target.
-    """
-    gradient = jax.grad(bare.logdensity)
-
-    def multiply(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        direction = carry[0]
-        product = jax.jvp(gradient, (position,), (direction,))[1]
-        size = jnp.linalg.norm(product)
-        return (product / jnp.maximum(size, 1e-30), size), None
-
-    start = jax.random.normal(jax.random.key(0), (bare.dim,), dtype=position.dtype)
-    first = (start / jnp.linalg.norm(start), jnp.ones((), position.dtype))
-    (_, size), _ = jax.lax.scan(multiply, first, length=POWER_ITERATIONS)
-    # A target that is flat here has no curvature to measure a step by.
-    return bare._replace(curvature=jnp.where(size > 0, size, 1.0), spent=POWER_GRADIENTS)
+def _precision(target: Target, position: Array, name: str) -> Array:
+    if target.precision is None:
+        raise InputError(
+            f"preconditioner={name} needs the precision of the target, which this target does not know; "
+            "set preconditioner=none, where power iterations find the largest curvature"
+        )
+    return target.precision(position)
 
 
-def _largest(matrix: Array) -> Array:
-    """The largest eigenvalue of a positive definite matrix."""
-    return largest_by_squaring(matrix) if matrix.shape[-1] <= SMALL else jnp.linalg.eigvalsh(matrix)[-1]
-
-
-def largest_by_squaring(matrix: Array) -> Array:
-    """The same by squaring: with n = 2^SQUARINGS it is tr(A^(n+1)) / tr(A^n).
-
-    That is a mean of the eigenvalues with their n-th powers for weights: never above the largest, and below it by at
-    most a share (dim - 1) / (e n), 1.4e-6 for dim 5, which nearly equal eigenvalues come to and no others.
-    """
-
-    def square(_: Array, power: Array) -> Array:
-        product = jnp.sum(
-            power[:, :, None] * power[None], axis=1
-        )  # a product of matrices this small is a slow loop
-        return product / jnp.trace(product)
-
-    power = jax.lax.fori_loop(0, SQUARINGS, square, matrix / jnp.trace(matrix))
-    return jnp.sum(matrix * power)
+def _with_power_iteration(preconditioned: Preconditioned, position: Array) -> Preconditioned:
+    curvature = power_iteration(preconditioned.logdensity, preconditioned.from_target(position))
+    return preconditioned._replace(curvature=curvature, num_gradients=POWER_ITERATION_GRADIENTS)

@@ -1,150 +1,91 @@
-"""Tuning that is carried from target to target: dual averaging of the step, and a full warm-up on chosen targets.
+"""Dual averaging of the step size, carried from target to target.
 
-What is tuned is a length, in units of the frame: a kernel's default step times `length`. Within a target the length
-is fixed, so the kernel leaves that target invariant; between targets it follows the acceptance.
+What is tuned is the log of a scale: the kernel's own step size times that scale is used.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import dataclasses
+from typing import Any, override
 
 import jax
 import jax.numpy as jnp
-from blackjax.adaptation.mass_matrix import welford_algorithm
 from blackjax.optimizers.dual_averaging import dual_averaging
 from jax import Array
+from jaxtyping import Float
 
+from samplers.adaptation.base import Adaptation, AdaptationState
 from samplers.adaptation.preconditioning import Preconditioned
-from samplers.settings import flag, static_int, traced_float
+from samplers.settings import settings, traced_float
 
-MEMORY = 100  # targets after which the averaging forgets, so that a target that keeps changing is followed
-SHRINKAGE = 5  # Stan's: a learnt covariance counts as that many draws less
+MAX_AVERAGED = 100  # targets; a bounded memory follows a target that keeps changing
 
-_start, _update, _final = dual_averaging(t0=10, gamma=0.1, kappa=0.75)
-_moments, _moments_add, _moments_end = welford_algorithm(is_diagonal_matrix=False)
+_init, _update, _ = dual_averaging(t0=10, gamma=0.1, kappa=0.75)
 
 
-def adapting() -> bool:
-    """The settings field of every Metropolis-adjusted sampler that can follow its acceptance."""
-    made: bool = flag(default=False, doc="tune the step to target_acceptance, from round to round")
-    return made
+def initial_averaging(log_scale: Float[Array, ""] | float) -> Any:
+    """Returns BlackJAX's state of dual averaging, starting at a log-scale."""
+    fresh = jax.tree.map(lambda x: jnp.asarray(x, float), _init(1.0))
+    start = jnp.asarray(log_scale, float)
+    # BlackJAX shrinks towards ten times the first value; the default step size is good already, so we shrink to it.
+    return fresh._replace(log_x=start, log_x_avg=start, mu=start)
 
 
-def acceptance(default: float) -> float:
-    """The settings field that says which acceptance is aimed at."""
-    made: float = traced_float(
-        default=default, gt=0, le=0.999, doc="acceptance that adapt and warmup tune the step to"
+def update_averaging(averaging: Any, acceptance_rate: Float[Array, ""], target: Array | float) -> Any:
+    """Returns the state after one more acceptance rate; NaN counts as a rate of 0."""
+    error = target - jnp.nan_to_num(acceptance_rate, nan=0.0)
+    updated = _update(averaging, error)
+    return updated._replace(step=jnp.minimum(updated.step, MAX_AVERAGED))
+
+
+def initial_state(dim: int) -> AdaptationState:
+    """Returns the state of an adaptation that has learnt nothing: the kernel's step size, the plain metric."""
+    return AdaptationState(jnp.zeros((), int), initial_averaging(0.0), jnp.eye(dim))
+
+
+@settings
+class StepSizeAdaptation(Adaptation):
+    """What dual averaging and window adaptation share: an acceptance rate that they aim at."""
+
+    target_acceptance_rate: float | None = traced_float(
+        default=None,
+        gt=0,
+        le=0.999,
+        doc="acceptance rate that the step size is tuned to; null: the kernel's optimum",
     )
-    return made
+
+    @override
+    def with_target(self, acceptance_rate: float) -> "StepSizeAdaptation":
+        if self.target_acceptance_rate is not None:
+            return self
+        return dataclasses.replace(self, target_acceptance_rate=acceptance_rate)
+
+    @property
+    def aim(self) -> Float[Array, ""] | float:
+        """The acceptance rate, once `with_target` has filled it in."""
+        assert self.target_acceptance_rate is not None
+        return self.target_acceptance_rate
+
+    @override
+    def init(self, dim: int) -> AdaptationState:
+        return initial_state(dim)
+
+    @override
+    def apply(self, preconditioned: Preconditioned, state: AdaptationState) -> Preconditioned:
+        return state.apply(preconditioned)
+
+    @override
+    def update(self, state: AdaptationState, acceptance_rate: Float[Array, ""]) -> AdaptationState:
+        state = state._replace(num_targets=state.num_targets + 1)
+        if not self.adapts_between_rounds:
+            return state
+        averaging = update_averaging(state.dual_averaging, acceptance_rate, self.aim)
+        return state._replace(dual_averaging=averaging)
 
 
-def warming() -> int:
-    """The settings field for the length of a full warm-up."""
-    made: int = static_int(
-        default=0,
-        doc="transitions of a full warm-up on chosen rounds, half of them for the step, half for the metric; 0: never",
-    )
-    return made
+@settings
+class DualAveraging(StepSizeAdaptation):
+    """Follows the acceptance rate from round to round (Nesterov's dual averaging, Hoffman & Gelman 2014)."""
 
-
-def warming_every() -> int:
-    """The settings field for the rounds that get a full warm-up."""
-    made: int = static_int(default=0, doc="rounds from one warm-up to the next; 0: rounds 1, 2, 4, 8, ...")
-    return made
-
-
-class Tuning(NamedTuple):
-    """What a tuned sampler has learnt."""
-
-    targets: Array  # so many were seen
-    averaging: Any  # BlackJAX's DualAveragingState of the log-length
-    factor: Array  # lower triangular: the coordinates that the last warm-up chose within its frame
-
-    def applied(self, where: Preconditioned) -> Preconditioned:
-        """The frame as tuned."""
-        return where.through(self.factor).stretched(jnp.exp(self.averaging.log_x))
-
-
-def untuned(dim: int) -> Tuning:
-    """Nothing learnt yet: the default step, the frame's own coordinates."""
-    return Tuning(jnp.zeros((), int), _averaging(0.0), jnp.eye(dim))
-
-
-def _averaging(log_length: Array | float) -> Any:
-    fresh = jax.tree.map(lambda x: jnp.asarray(x, float), _start(1.0))
-    at = jnp.asarray(log_length, float)
-    # BlackJAX pulls towards ten times the first value; the default step is good already, so we pull towards it.
-    return fresh._replace(log_x=at, log_x_avg=at, mu=at)
-
-
-def _followed(averaging: Any, accepted: Array, aim: Array | float) -> Any:
-    error = aim - jnp.nan_to_num(accepted, nan=0.0)
-    moved = _update(averaging, error)
-    return moved._replace(step=jnp.minimum(moved.step, MEMORY))
-
-
-def followed(tuning: Tuning, accepted: Array, aim: Array | float) -> Tuning:
-    """After a target on which the mean acceptance was `accepted`."""
-    return tuning._replace(averaging=_followed(tuning.averaging, accepted, aim))
-
-
-def due(targets: Array, every: int) -> Array:
-    """Whether the next target gets a warm-up: each `every` targets, or the first, second, fourth, eighth, ..."""
-    return targets % every == 0 if every else (targets & (targets + 1)) == 0
-
-
-def warmed(
-    key: Array,
-    kernel: Callable[[Preconditioned], Any],
-    where: Preconditioned,
-    position: Array,
-    tuning: Tuning,
-    length: Array,
-    aim: Array | float,
-) -> tuple[Array, Tuning, Array]:
-    """Learns step and metric by `length` transitions (none if zero): where it ended, what it learnt, gradients.
-
-    The loops have a traced length rather than a `cond` around them: under vmap a `cond` runs both branches.
-    """
-    half = (length + 1) // 2
-
-    def learn(
-        key: Array, frame: Preconditioned, start: Array, averaging: Any
-    ) -> tuple[Array, Any, Any, Array]:
-        initial, further = jax.random.split(key)
-
-        def transition(index: Array, carry: Any) -> Any:
-            state, averaging, moments, spent = carry
-            bound = kernel(frame.stretched(jnp.exp(averaging.log_x)))
-            state, info = bound.step(jax.random.fold_in(further, index), state)
-            averaging = _followed(averaging, jnp.asarray(info.acceptance_rate), aim)
-            moments = jax.tree.map(
-                lambda new, old: jnp.where(2 * index >= half, new, old),  # the first half is on its way
-                _moments_add(moments, bound.position(state)),
-                moments,
-            )
-            return state, averaging, moments, spent + jnp.asarray(info.num_gradients)
-
-        bound = kernel(frame)
-        moments = jax.tree.map(jnp.asarray, _moments(frame.dim))
-        begin = bound.init(initial, start), averaging, moments, jnp.zeros((), int)
-        state, averaging, moments, spent = jax.lax.fori_loop(0, half, transition, begin)
-        return bound.position(state), averaging, moments, spent + bound.init_gradients * (half > 0)
-
-    active = half > 0
-    first, second = jax.random.split(key)
-    plain = tuning.applied(where)
-    end, averaging, moments, spent = learn(first, plain, plain.from_target(position), _averaging(0.0))
-    covariance, count, _ = _moments_end(moments)
-    share = count / (count + SHRINKAGE)
-    covariance = share * jnp.where(count > 1, covariance, 0.0) + (1 - share) * jnp.eye(where.dim)
-    metric = jnp.where(active, jnp.linalg.cholesky(covariance), jnp.eye(where.dim))
-    learnt = plain.through(metric)
-    middle = plain.to_target(end)
-    # In coordinates of unit variance a step of about 1 is right, whatever the curvature was before.
-    unit = jnp.log(learnt.curvature) / 2
-    end, averaging, _, more = learn(second, learnt, learnt.from_target(middle), _averaging(unit))
-    total = tuning.averaging.log_x + averaging.log_x_avg
-    fresh = tuning._replace(averaging=_averaging(total), factor=tuning.factor @ metric)
-    kept = jax.tree.map(lambda new, old: jnp.where(active, new, old), fresh, tuning)
-    # Without a warm-up the position must come back as it went in, not through two changes of coordinates.
-    return jnp.where(active, learnt.to_target(end), position), kept, spent + more
+    @property
+    @override
+    def adapts_between_rounds(self) -> bool:
+        return True

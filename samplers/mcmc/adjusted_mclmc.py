@@ -1,44 +1,48 @@
-"""Microcanonical Monte Carlo under an accept test."""
+"""Microcanonical Monte Carlo with an accept step."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import blackjax
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
 from samplers.from_blackjax import as_kernel
-from samplers.mcmc.mclmc import Microcanonical
-from samplers.settings import settings, static_int, traced_float, traced_int
+from samplers.markov import AdjustedSampler
+from samplers.mcmc.mclmc import typical_radius
+from samplers.settings import settings, static_int, traced_float
 
 
 @settings
-class AdjustedMCLMC(Microcanonical):
-    """BlackJAX's adjusted MCLMC: isokinetic trajectories under an accept test."""
+class AdjustedMCLMC(AdjustedSampler):
+    """BlackJAX's adjusted MCLMC: an isokinetic trajectory, then an accept step (Robnik et al. 2025)."""
 
-    fetched: ClassVar[bool] = True  # at unit speed it would take many rounds
+    needs_typical_start: ClassVar[bool] = True  # at unit speed it would take many targets
+    optimal_acceptance_rate: ClassVar[float] = 0.9
     info: ClassVar[SamplerInfo] = SamplerInfo(
         "Metropolis-adjusted",
         ASYMPTOTIC,
-        "2 x steps x integration_steps + 2",
-        "dim >= 2; precision, to whiten",
+        "2 x num_steps x num_integration_steps + 2",
+        "dim >= 2; precision, to precondition",
     )
 
-    steps: int = traced_int(default=5, ge=1, doc="transitions a round")
-    integration_steps: int = static_int(
-        default=3, ge=1, doc="integration steps a transition, two gradients each"
+    num_steps: int = 5
+    num_integration_steps: int = static_int(
+        default=3, ge=1, doc="integration steps of a transition, two gradients each"
     )
-    step: float = traced_float(default=0.5, gt=0, doc="step size, times sqrt(dim / largest curvature)")
-    whiten: str = whitening()
-    rule: str = step_rule()
-    adapt: bool = adapting()
-    target_acceptance: float = acceptance(0.9)
+    step_size: float = traced_float(
+        default=0.5, gt=0, doc="step size in units of sqrt(dim / largest curvature)"
+    )
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One trajectory, one accept test."""
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
         algorithm = blackjax.adjusted_mclmc(
-            frame.logdensity,
-            self.step * self.unit(frame),
-            integration_steps_params=(self.integration_steps,),
+            preconditioned.logdensity,
+            self.step_size * typical_radius(preconditioned),
+            integration_steps_params=(self.num_integration_steps,),
         )
-        return as_kernel(algorithm, num_gradients=2 * self.integration_steps)
+        return as_kernel(algorithm, num_gradients=2 * self.num_integration_steps)
+
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return 2 * self.num_steps * self.num_integration_steps

@@ -1,35 +1,35 @@
-"""Barker's proposal: a gradient step that forgives a step size which is too large."""
+"""Barker's proposal: a gradient-based kernel that is robust to a step size which is too large."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import blackjax
 import jax.numpy as jnp
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
 from samplers.from_blackjax import as_kernel
-from samplers.markov import MarkovSampler
-from samplers.settings import settings, traced_float, traced_int
+from samplers.markov import AdjustedSampler
+from samplers.settings import settings, traced_float
 
 
 @settings
-class Barker(MarkovSampler):
-    """BlackJAX's Barker proposal (Livingstone & Zanella 2022); the step falls as dim^(-1/6)."""
+class Barker(AdjustedSampler):
+    """BlackJAX's Barker proposal: the gradient decides the sign of each coordinate's move (Livingstone & Zanella 2022).
 
-    fetched: ClassVar[bool] = True  # its steps are never longer than a few deviations
+    The step falls as dim^(-1/6).
+    """
+
+    needs_typical_start: ClassVar[bool] = True  # its steps are never longer than a few standard deviations
+    optimal_acceptance_rate: ClassVar[float] = 0.5
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "Metropolis-adjusted", ASYMPTOTIC, "steps + 2", "precision, to whiten"
+        "Metropolis-adjusted", ASYMPTOTIC, "num_steps + 2", "precision, to precondition"
     )
 
-    steps: int = traced_int(default=20, ge=1, doc="transitions a round")
-    step: float = traced_float(default=1.4, gt=0, doc="step size, times dim^(-1/6) / sqrt(largest curvature)")
-    whiten: str = whitening()
-    rule: str = step_rule()
-    adapt: bool = adapting()
-    target_acceptance: float = acceptance(0.5)
+    step_size: float = traced_float(
+        default=1.4, gt=0, doc="step size in units of dim^(-1/6) / sqrt(largest curvature)"
+    )
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One proposal whose sign follows the gradient, one accept test."""
-        size = self.step * frame.dim ** (-1 / 6) / jnp.sqrt(frame.curvature)
-        return as_kernel(blackjax.barker(frame.logdensity, size), num_gradients=1)
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
+        size = self.step_size * preconditioned.dim ** (-1 / 6) / jnp.sqrt(preconditioned.curvature)
+        return as_kernel(blackjax.barker(preconditioned.logdensity, size), num_gradients=1)

@@ -1,45 +1,50 @@
-"""Hamiltonian Monte Carlo with a number of leapfrog steps that is drawn anew for each trajectory."""
+"""Hamiltonian Monte Carlo with a random number of leapfrog steps."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import blackjax
 import jax
 import jax.numpy as jnp
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting, warming, warming_every
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
 from samplers.from_blackjax import as_kernel
 from samplers.mcmc.hmc import Hamiltonian
-from samplers.settings import settings, static_int, traced_float, traced_int
+from samplers.settings import settings, static_int
 
 
 @settings
 class DynamicHMC(Hamiltonian):
-    """BlackJAX's HMC with 1 to 2 leapfrogs - 1 leapfrog steps, drawn anew: no trajectory length can resonate."""
+    """BlackJAX's dynamic HMC: each trajectory has 1 to 2 n - 1 leapfrog steps, drawn uniformly.
+
+    With n = num_integration_steps on average, no trajectory length can resonate with the target (Mackenzie 1989).
+    """
 
     sequential: ClassVar[bool] = True
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "Metropolis-adjusted", ASYMPTOTIC, "steps x leapfrogs + 1, on average", "precision, to whiten"
+        "Metropolis-adjusted",
+        ASYMPTOTIC,
+        "num_steps x num_integration_steps + 1, on average",
+        "precision, to precondition",
     )
 
-    steps: int = traced_int(default=5, ge=1, doc="transitions a round")
-    leapfrogs: int = static_int(default=4, ge=1, doc="leapfrog steps a transition, on average")
-    step: float = traced_float(default=0.6, gt=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
-    whiten: str = whitening()
-    rule: str = step_rule()
-    adapt: bool = adapting()
-    target_acceptance: float = acceptance(0.8)
-    warmup: int = warming()
-    warmup_every: int = warming_every()
+    num_steps: int = 5
+    num_integration_steps: int = static_int(
+        default=4, ge=1, doc="leapfrog steps of a transition on average, one gradient each"
+    )
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One trajectory of random length, one accept test."""
-        most = 2 * self.leapfrogs
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
+        upper = 2 * self.num_integration_steps
         algorithm = blackjax.dynamic_hmc(
-            frame.logdensity,
-            self.size(frame),
-            jnp.ones(frame.dim),
-            integration_steps_fn=lambda key: jax.random.randint(key, (), 1, most),
+            preconditioned.logdensity,
+            self.leapfrog_step(preconditioned),
+            jnp.ones(preconditioned.dim),
+            integration_steps_fn=lambda key: jax.random.randint(key, (), 1, upper),
         )
         return as_kernel(algorithm, fresh_momentum=True)
+
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.num_steps * self.num_integration_steps

@@ -1,48 +1,61 @@
 """Hamiltonian Monte Carlo with a fixed number of leapfrog steps."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import blackjax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting, warming, warming_every
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
 from samplers.from_blackjax import as_kernel
-from samplers.markov import MarkovSampler
-from samplers.settings import settings, static_int, traced_float, traced_int
+from samplers.markov import AdjustedSampler
+from samplers.settings import settings, static_int, traced_float
 
 
-class Hamiltonian(MarkovSampler):
-    """What the trajectories share; the step falls as dim^(-1/4)."""
+@settings
+class Hamiltonian(AdjustedSampler):
+    """What samplers with leapfrog trajectories share: a step size that falls as dim^(-1/4) (Beskos et al. 2013)."""
 
-    step: float
+    optimal_acceptance_rate: ClassVar[float] = 0.8
 
-    def size(self, frame: Preconditioned) -> Array:
-        """The leapfrog step in the coordinates of the frame."""
-        return self.step * frame.dim ** (-1 / 4) / jnp.sqrt(frame.curvature)
+    step_size: float = traced_float(
+        default=0.6, gt=0, doc="leapfrog step size in units of dim^(-1/4) / sqrt(largest curvature)"
+    )
+
+    def leapfrog_step(self, preconditioned: Preconditioned) -> Float[Array, ""]:
+        """Returns the step size in the preconditioned coordinates."""
+        return self.step_size * preconditioned.dim ** (-1 / 4) / jnp.sqrt(preconditioned.curvature)
 
 
 @settings
 class HMC(Hamiltonian):
-    """BlackJAX's HMC; the step falls as dim^(-1/4)."""
+    """BlackJAX's HMC: a leapfrog trajectory of fixed length, then an accept step (Neal 2011)."""
 
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "Metropolis-adjusted", ASYMPTOTIC, "steps x leapfrogs + 1", "precision, to whiten"
+        "Metropolis-adjusted",
+        ASYMPTOTIC,
+        "num_steps x num_integration_steps + 1",
+        "precision, to precondition",
     )
 
-    steps: int = traced_int(default=5, ge=1, doc="transitions a round")
-    leapfrogs: int = static_int(default=4, ge=1, doc="leapfrog steps a transition, a gradient each")
-    step: float = traced_float(default=0.6, gt=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
-    whiten: str = whitening()
-    rule: str = step_rule()
-    adapt: bool = adapting()
-    target_acceptance: float = acceptance(0.8)
-    warmup: int = warming()
-    warmup_every: int = warming_every()
+    num_steps: int = 5
+    num_integration_steps: int = static_int(
+        default=4, ge=1, doc="leapfrog steps of a transition, one gradient each"
+    )
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One trajectory, one accept test."""
-        algorithm = blackjax.hmc(frame.logdensity, self.size(frame), jnp.ones(frame.dim), self.leapfrogs)
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
+        algorithm = blackjax.hmc(
+            preconditioned.logdensity,
+            self.leapfrog_step(preconditioned),
+            jnp.ones(preconditioned.dim),
+            self.num_integration_steps,
+        )
         return as_kernel(algorithm, fresh_momentum=True)
+
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.num_steps * self.num_integration_steps

@@ -1,40 +1,46 @@
 """The No-U-Turn sampler."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import blackjax
 import jax.numpy as jnp
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting, warming, warming_every
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
 from samplers.from_blackjax import as_kernel
 from samplers.mcmc.hmc import Hamiltonian
-from samplers.settings import settings, static_int, traced_float, traced_int
+from samplers.settings import settings, static_int
+
+TYPICAL_TRAJECTORY = 8  # gradients of a transition at the default step size
 
 
 @settings
 class NUTS(Hamiltonian):
-    """BlackJAX's NUTS: trajectories as long as they are useful."""
+    """BlackJAX's NUTS: trajectories that double until they turn back (Hoffman & Gelman 2014; Betancourt 2017)."""
 
     sequential: ClassVar[bool] = True
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "Metropolis-adjusted", ASYMPTOTIC, "steps x (1 to 2^doublings - 1) + 1", "precision, to whiten"
+        "Metropolis-adjusted",
+        ASYMPTOTIC,
+        "num_steps x (1 to 2^max_num_doublings - 1) + 1",
+        "precision, to precondition",
     )
 
-    steps: int = traced_int(default=5, ge=1, doc="transitions a round")
-    step: float = traced_float(default=0.9, gt=0, doc="step size, times dim^(-1/4) / sqrt(largest curvature)")
-    doublings: int = static_int(default=8, ge=1, le=12, doc="most doublings of a trajectory")
-    whiten: str = whitening()
-    rule: str = step_rule()
-    adapt: bool = adapting()
-    target_acceptance: float = acceptance(0.8)
-    warmup: int = warming()
-    warmup_every: int = warming_every()
+    num_steps: int = 5
+    step_size: float = 0.9
+    max_num_doublings: int = static_int(default=8, ge=1, le=12, doc="most doublings of a trajectory")
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One trajectory of dynamic length."""
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
         algorithm = blackjax.nuts(
-            frame.logdensity, self.size(frame), jnp.ones(frame.dim), max_num_doublings=self.doublings
+            preconditioned.logdensity,
+            self.leapfrog_step(preconditioned),
+            jnp.ones(preconditioned.dim),
+            max_num_doublings=self.max_num_doublings,
         )
         return as_kernel(algorithm, fresh_momentum=True)
+
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.num_steps * min(TYPICAL_TRAJECTORY, 2**self.max_num_doublings - 1)

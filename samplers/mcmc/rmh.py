@@ -1,41 +1,39 @@
-"""Random-walk Metropolis: what can be done without a gradient."""
+"""Random-walk Metropolis-Hastings, which needs no gradient."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import blackjax
 import jax.numpy as jnp
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
-from samplers.adaptation.step_size import acceptance, adapting
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
 from samplers.from_blackjax import as_kernel
-from samplers.markov import MarkovSampler
-from samplers.settings import settings, traced_float, traced_int
+from samplers.markov import AdjustedSampler
+from samplers.settings import settings, traced_float
 
 
 @settings
-class RMH(MarkovSampler):
-    """BlackJAX's Gaussian random walk; the step falls as dim^(-1/2)."""
+class RMH(AdjustedSampler):
+    """BlackJAX's Gaussian random walk; the step falls as dim^(-1/2) (Roberts, Gelman & Gilks 1997)."""
 
-    fetched: ClassVar[bool] = True  # its steps are never longer than a few deviations
+    needs_typical_start: ClassVar[bool] = True  # its steps are never longer than a few standard deviations
+    optimal_acceptance_rate: ClassVar[float] = 0.25
     info: ClassVar[SamplerInfo] = SamplerInfo(
         "gradient-free",
         ASYMPTOTIC,
-        "1, to come in from far out (and steps + 1 values)",
-        "precision, to whiten",
+        "1, for a start far out (and num_steps + 1 values)",
+        "precision, to precondition",
     )
 
-    steps: int = traced_int(default=50, ge=1, doc="transitions a round")
-    step: float = traced_float(default=2.4, gt=0, doc="step size, times dim^(-1/2) / sqrt(largest curvature)")
-    whiten: str = whitening()
-    rule: str = step_rule()
-    adapt: bool = adapting()
-    target_acceptance: float = acceptance(0.25)
+    num_steps: int = 50
+    step_size: float = traced_float(
+        default=2.4, gt=0, doc="standard deviation of a step in units of dim^(-1/2) / sqrt(largest curvature)"
+    )
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One proposal, one accept test."""
-        size = self.step / jnp.sqrt(frame.dim * frame.curvature)
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
+        size = self.step_size / jnp.sqrt(preconditioned.dim * preconditioned.curvature)
         walk = blackjax.additive_step_random_walk.normal_random_walk(
-            frame.logdensity, jnp.full(frame.dim, size)
+            preconditioned.logdensity, jnp.full(preconditioned.dim, size)
         )
         return as_kernel(walk, num_gradients=0, init_gradients=0)

@@ -1,1 +1,1 @@
-"""Exact draws, and negative controls made from them."""
+"""Exact draws, and negative controls derived from them."""

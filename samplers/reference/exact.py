@@ -1,40 +1,36 @@
-"""The reference: draws that the target itself can make exactly."""
+"""The reference: draws that the target itself offers."""
 
-from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Key
 
-from samplers.base import EXACT, Draw, SamplerInfo, SamplerState
+from samplers.base import EXACT, Draw, Sampler, SamplerInfo, SamplerState
 from samplers.errors import InputError
 from samplers.settings import settings
 from samplers.target import Target
 
 
 @settings
-class Exact:
+class Exact(Sampler):
     """Independent exact draws, for targets that offer them."""
 
-    sequential: ClassVar[bool] = False
     info: ClassVar[SamplerInfo] = SamplerInfo("exact", EXACT, "0", "a target that can draw from itself")
 
-    def init(self, key: Array, start: Callable[[Array], Array]) -> SamplerState:
-        """Starts at a position, which no draw depends on."""
-        return SamplerState(start(key))
-
-    def sample(self, key: Array, target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
-        """One exact draw."""
+    @override
+    def sample(self, key: Key[Array, ""], target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         draw = self._draw(key, target)
         return SamplerState(draw.position), draw
 
-    def trace(self, key: Array, target: Target, state: SamplerState, draws: int) -> Draw:
-        """Independent exact draws."""
+    @override
+    def trace(self, key: Key[Array, ""], target: Target, state: SamplerState, num_draws: int) -> Draw:
+        """Returns independent exact draws."""
         if target.exact_draws is not None:
-            nothing = jnp.zeros(draws, int)
-            return Draw(target.exact_draws(key, draws), jnp.full(draws, jnp.nan), nothing, nothing)
-        return jax.vmap(lambda k: self._draw(k, target))(jax.random.split(key, draws))
+            zeros = jnp.zeros(num_draws, int)
+            return Draw(target.exact_draws(key, num_draws), jnp.full(num_draws, jnp.nan), zeros, zeros)
+        return jax.vmap(lambda k: self._draw(k, target))(jax.random.split(key, num_draws))
 
     def _draw(self, key: Array, target: Target) -> Draw:
         if target.exact is None:

@@ -1,50 +1,50 @@
 """Stochastic-gradient dynamics with a Nosé-Hoover thermostat."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 import blackjax
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from samplers.adaptation.preconditioning import Preconditioned, step_rule, whitening
+from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import BIASED, Kernel, SamplerInfo, Step
-from samplers.markov import MarkovSampler
 from samplers.settings import settings, traced_float, traced_int
-from samplers.sgmcmc.sgld import decaying, minibatch
+from samplers.sgmcmc.base import StochasticGradientSampler
 
 
 @settings
-class SGNHT(MarkovSampler):
-    """BlackJAX's SGNHT: a thermostat finds the friction that the gradient's own noise calls for; biased by O(step)."""
+class SGNHT(StochasticGradientSampler):
+    """BlackJAX's SGNHT: a thermostat adapts the friction to the noise of the gradient (Ding et al. 2014).
 
-    fetched: ClassVar[bool] = True  # else the thermostat overheats, and the Euler step with it
+    Biased by O(step_size). Each target starts with a new momentum and thermostat.
+    """
+
+    needs_typical_start: ClassVar[bool] = True  # far out the thermostat and the Euler step overflow
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "gradient, unadjusted", f"{BIASED}, O(step)", "steps + 1", "precision, to whiten"
+        "gradient, unadjusted", f"{BIASED}, O(step_size)", "num_steps + 1", "precision, to precondition"
     )
 
-    steps: int = traced_int(default=50, ge=1, doc="Euler steps a round, a gradient each")
-    step: float = traced_float(default=0.1, gt=0, doc="step size in units of 1 / sqrt(largest curvature)")
+    num_steps: int = traced_int(default=50, ge=1, doc="Euler steps per draw, one gradient each")
+    step_size: float = traced_float(
+        default=0.1, gt=0, doc="step size in units of 1 / sqrt(largest curvature)"
+    )
     friction: float = traced_float(
-        default=1.0, gt=0, doc="friction at first, in units of sqrt(largest curvature)"
+        default=1.0, gt=0, doc="initial friction (BlackJAX's alpha) in units of sqrt(largest curvature)"
     )
-    whiten: str = whitening()
-    rule: str = step_rule()
-    decay: float = decaying()
-    minibatch: int = minibatch()
 
-    def kernel(self, frame: Preconditioned) -> Kernel:
-        """One Euler step of position, momentum and thermostat; the latter two are fresh at each round's start."""
-        root = jnp.sqrt(frame.curvature)
+    @override
+    def kernel(self, preconditioned: Preconditioned) -> Kernel:
+        root = jnp.sqrt(preconditioned.curvature)
         alpha = self.friction * root
-        algorithm = blackjax.sgnht(frame.gradient(self.minibatch), alpha=alpha)
+        algorithm = blackjax.sgnht(preconditioned.gradient(self.batch_size), alpha=alpha)
 
         def init(key: Array, position: Array) -> Any:
             return blackjax.sgmcmc.sgnht.init(position, key, jnp.asarray(alpha))
 
         def step(key: Array, state: Any) -> tuple[Any, Step]:
             noise, batch = jax.random.split(key)
-            state = algorithm.step(noise, state, batch, self.step / root)
+            state = algorithm.step(noise, state, batch, self.step_size / root)
             return state, Step(jnp.nan, ~jnp.all(jnp.isfinite(state.position)), 1)
 
         return Kernel(init, step, lambda state: state.position, init_gradients=0)

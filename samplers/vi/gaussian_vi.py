@@ -1,54 +1,75 @@
-"""What the Gaussian variational families share."""
+"""What the two Gaussian variational families share."""
 
-from typing import Any, ClassVar
+from abc import abstractmethod
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, override
 
 import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jaxtyping import Float, Key
 
-from samplers.adaptation.preconditioning import frame
+from samplers.adaptation.preconditioning import Dense, Preconditioner
 from samplers.base import SamplerState
+from samplers.mode import find_mode
+from samplers.registry import PRECONDITIONERS
+from samplers.settings import component, settings, static_int, traced_float
 from samplers.target import Target
-from samplers.vi.base import Approximation, Fit, mode
+from samplers.vi.base import Approximation, Fit
 
-CLIMB = 3  # Newton steps to a mode before the variational steps; the mean starts there
+NUM_MODE_ITERATIONS = 3  # Newton steps to a mode, where the mean starts
 
 
-class Variational(Approximation):
-    """Maximises the ELBO by Adam, with a step that falls to zero within the round."""
+@settings
+class GaussianVI(Approximation):
+    """Maximises the ELBO by Adam, with a learning rate that falls to zero within a draw."""
 
-    steps: int
-    samples: int
-    step: float
-    whiten: str
-    family: ClassVar[Any]
+    family: ClassVar[Any]  # BlackJAX's module
 
-    def shape(self, dim: int) -> int:
-        """The number of parameters of the covariance; all zero means the frame's unit covariance."""
-        raise NotImplementedError
+    num_iterations: int = static_int(default=20, ge=1, doc="Adam steps per draw")
+    num_samples: int = static_int(default=5, ge=1, doc="draws that each step estimates the ELBO from")
+    learning_rate: float = traced_float(
+        default=0.1, gt=0, doc="Adam's first learning rate, in preconditioned coordinates"
+    )
+    _: KW_ONLY
+    preconditioner: Preconditioner = component(
+        PRECONDITIONERS, default=Dense(), doc="coordinates in which the Gaussian is fitted"
+    )
 
-    def carried(self, position: Array) -> Any:
-        """The mean, and the shape of the covariance in the coordinates of its frame."""
-        return position, jnp.zeros(self.shape(position.shape[-1]), position.dtype)
+    @abstractmethod
+    def num_scale_parameters(self, dim: int) -> int:
+        """Returns the number of parameters of the covariance; all zero means a unit covariance."""
 
-    def fit(self, key: Array, target: Target, state: SamplerState) -> Fit:
-        """From the last mean and the last shape."""
-        mean, shape = state.carry
-        start = mode(target, mean, CLIMB)
-        where = frame(target, start, self.whiten)
-        optimizer = optax.adam(optax.cosine_decay_schedule(self.step, self.steps))
-        parameters = (where.from_target(start), shape)
+    @override
+    def init_carry(self, position: Float[Array, " size"]) -> Any:
+        """Returns the mean in the target's coordinates, and the covariance's parameters in preconditioned ones."""
+        return position, jnp.zeros(self.num_scale_parameters(position.shape[-1]), position.dtype)
+
+    @override
+    def fit(self, key: Key[Array, ""], target: Target, state: SamplerState) -> Fit:
+        mean, scale = state.carry
+        start = find_mode(target, mean, NUM_MODE_ITERATIONS)
+        preconditioned = self.preconditioner.apply(target, start)
+        optimizer = optax.adam(optax.cosine_decay_schedule(self.learning_rate, self.num_iterations))
+        parameters = (preconditioned.from_target(start), scale)
         initial = self.family.init(start, optimizer)
         initial = type(initial)(*parameters, optimizer.init(parameters))
 
         def improve(carry: Any, key: Array) -> tuple[Any, None]:
-            return self.family.step(key, carry, where.logdensity, optimizer, self.samples)[0], None
+            step = self.family.step(key, carry, preconditioned.logdensity, optimizer, self.num_samples)
+            return step[0], None
 
-        end, _ = jax.lax.scan(improve, initial, jax.random.split(key, self.steps))
-        spent = self.steps * self.samples + where.spent + (0 if target.precision is None else CLIMB + 1)
+        end, _ = jax.lax.scan(improve, initial, jax.random.split(key, self.num_iterations))
+        mode_gradients = 0 if target.precision is None else NUM_MODE_ITERATIONS + 1
+        num_gradients = self.num_iterations * self.num_samples + preconditioned.num_gradients + mode_gradients
         return Fit(
-            lambda k: where.to_target(self.family.sample(k, end, 1)[0]),
-            (where.to_target(end[0]), end[1]),
-            spent,
+            lambda k: preconditioned.to_target(self.family.sample(k, end, 1)[0]),
+            (preconditioned.to_target(end[0]), end[1]),
+            num_gradients,
         )
+
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.num_iterations * self.num_samples + NUM_MODE_ITERATIONS + 1

@@ -1,37 +1,45 @@
 """Laplace's approximation."""
 
-from typing import ClassVar
+from typing import ClassVar, override
 
 import jax
 from jax import Array
+from jaxtyping import Key
 
-from samplers.adaptation.preconditioning import frame
+from samplers.adaptation.preconditioning import Dense
 from samplers.base import BIASED, SamplerInfo, SamplerState
 from samplers.errors import InputError
+from samplers.mode import find_mode
 from samplers.settings import settings, static_int
 from samplers.target import Target
-from samplers.vi.base import Approximation, Fit, mode
+from samplers.vi.base import Approximation, Fit
 
 
 @settings
 class Laplace(Approximation):
-    """A Gaussian at a mode of the target, with the precision there; exact for Gaussian targets."""
+    """The Gaussian at a mode of the target, with the target's precision there; exact for Gaussian targets."""
 
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "approximation", f"{BIASED}, unless Gaussian", "iterations + 1", "precision"
+        "approximation", f"{BIASED}, unless Gaussian", "num_iterations + 1", "precision"
     )
 
-    iterations: int = static_int(default=10, ge=1, doc="Newton steps to the mode, from the last mode")
+    num_iterations: int = static_int(default=10, ge=1, doc="Newton steps to the mode, from the last mode")
 
-    def fit(self, key: Array, target: Target, state: SamplerState) -> Fit:
-        """Climbs, then takes the precision at the top."""
+    @override
+    def fit(self, key: Key[Array, ""], target: Target, state: SamplerState) -> Fit:
         if target.precision is None:
             raise InputError("sampler 'laplace' needs the precision of the target, and this target has none")
-        top = mode(target, state.carry, self.iterations)
-        where = frame(target, top, "dense")
-        centre = where.from_target(top)
+        mode = find_mode(target, state.carry, self.num_iterations)
+        preconditioned = Dense().apply(target, mode)
+        centre = preconditioned.from_target(mode)
 
         def draw(key: Array) -> Array:
-            return where.to_target(centre + jax.random.normal(key, centre.shape, centre.dtype))
+            noise = jax.random.normal(key, centre.shape, centre.dtype)
+            return preconditioned.to_target(centre + noise)
 
-        return Fit(draw, top, self.iterations + 1)
+        return Fit(draw, mode, self.num_iterations + 1)
+
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.num_iterations + 1

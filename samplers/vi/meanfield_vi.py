@@ -1,29 +1,30 @@
-"""Gaussian variational inference with independent axes."""
+"""Gaussian variational inference with independent coordinates."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, override
 
 from blackjax.vi import meanfield_vi
 
-from samplers.adaptation.preconditioning import whitening
+from samplers.adaptation.preconditioning import Diagonal, Preconditioner
 from samplers.base import BIASED, SamplerInfo
-from samplers.settings import settings, static_int, traced_float
-from samplers.vi.gaussian_vi import Variational
+from samplers.settings import settings
+from samplers.vi.gaussian_vi import GaussianVI
 
 
 @settings
-class MeanfieldVI(Variational):
-    """BlackJAX's mean-field VI: Gaussian with independent coordinates, the target's own."""
+class MeanfieldVI(GaussianVI):
+    """BlackJAX's mean-field VI: a Gaussian whose coordinates, the target's own, are independent."""
 
     info: ClassVar[SamplerInfo] = SamplerInfo(
-        "approximation", f"{BIASED}, variances too small", "steps x samples + 4", "precision, for the scales"
+        "approximation",
+        f"{BIASED}, variances too small",
+        "num_iterations x num_samples + 4",
+        "precision, for the scales",
     )
     family: ClassVar[Any] = meanfield_vi
 
-    steps: int = static_int(default=20, ge=1, doc="Adam steps a round")
-    samples: int = static_int(default=5, ge=1, doc="draws that each step estimates the ELBO from")
-    step: float = traced_float(default=0.1, gt=0, doc="Adam's first step, in units of the frame")
-    whiten: str = whitening("diagonal")
+    preconditioner: Preconditioner = Diagonal()
 
-    def shape(self, dim: int) -> int:
-        """Log-scales."""
+    @override
+    def num_scale_parameters(self, dim: int) -> int:
+        """Returns the number of log-scales."""
         return dim

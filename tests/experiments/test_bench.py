@@ -99,7 +99,7 @@ def test_the_literatures_workload_has_blocks():
 
 @pytest.mark.slow
 def test_rounds_that_are_told_together_add_up():
-    agent = Thompson(sampler=SGLD(steps=3))
+    agent = Thompson(sampler=SGLD(num_steps=3))
     single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)
     several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, record_every=6)
     assert several.regret.shape == (3, 4)

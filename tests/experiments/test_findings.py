@@ -185,7 +185,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
 
     def tv(cell):
         """mala at 20 steps is inaccurate at the c that ruins, which nobody would choose."""
-        few, ruinous = cell.flat.get("sampler.steps") == 2, cell.flat["posterior.c"] == 1
+        few, ruinous = cell.flat.get("sampler.num_steps") == 2, cell.flat["posterior.c"] == 1
         return (
             0.4
             if cell.flat["sampler"] == "sgld" or (cell.flat["sampler"] == "mala" and (few or ruinous))
@@ -220,7 +220,9 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
 
     def pays(cell):
         return (
-            cell.flat["sampler"] == "sgld" and cell.flat["sampler.steps"] == 1 and not cell.flat["agent.warm"]
+            cell.flat["sampler"] == "sgld"
+            and cell.flat["sampler.num_steps"] == 1
+            and not cell.flat["agent.warm_start"]
         )
 
     data = {cell.id: made_up(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}

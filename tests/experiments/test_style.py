@@ -162,7 +162,9 @@ def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
     cells = resolve(["study=warmstart", "environment=sparse", "rounds=20", "runs=40"]).cells
     data = {cell.id: tree(cell, 5.0) for cell in cells}
     with style():
-        figure = sweeps.against_setting(StudyResults.from_cells("warmstart", cells, data), "sampler.steps")
+        figure = sweeps.against_setting(
+            StudyResults.from_cells("warmstart", cells, data), "sampler.num_steps"
+        )
     level = [line for line in figure.axes[0].get_lines() if line.get_color() == "black"]
     assert [line.get_linestyle() for line in level] == ["--", "--"]
     assert len({line.get_marker() for line in level}) == 2

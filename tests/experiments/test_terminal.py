@@ -8,7 +8,7 @@ from rich.console import Console
 
 from experiments.cli import listing, terminal
 from experiments.config.labels import varied
-from samplers import SAMPLERS, sampler_info
+from samplers import SAMPLERS
 
 
 def printed(shown, width=80):
@@ -95,7 +95,7 @@ def test_no_word_of_a_card_is_broken(width, families):
     console = Console(file=StringIO(), width=width, highlight=False)
     listing.show(console, "samplers")
     text = console.file.getvalue().replace("│", " ")
-    cards = [sampler_info(cls) for _, cls in SAMPLERS]
+    cards = [cls.info for _, cls in SAMPLERS]
     told = [line for said in cards for line in (said if families else said[1:])]
     whole(text, [*SAMPLERS.names(), *(word for line in told for word in line.split())])
     assert ("family" in text) == families

@@ -135,7 +135,7 @@ SUBLINEAR = {
     "linvdts, tuned": (LinVDTS(constants="practical", radius=0.3), Sparse()),
     "epsilon-greedy": (EpsilonGreedy(), Homoscedastic()),
     "fgts-va": (Thompson(posterior=FGTSVA(), sampler=Exact()), Dense()),
-    "fgts-va, sgld, tuned": (Thompson(posterior=FGTSVA(alpha=0.1), sampler=SGLD(step=1.5)), Sparse()),
+    "fgts-va, sgld, tuned": (Thompson(posterior=FGTSVA(alpha=0.1), sampler=SGLD(step_size=1.5)), Sparse()),
     "ts, weighted": (Thompson(posterior=FGTSVA(c=0.0), sampler=Exact()), Dense()),
     "fgts-b": (Thompson(posterior=FGTSB(), sampler=Exact()), Sparse()),
     "fgts-a, tuned": (Thompson(posterior=FGTSA(eta=2.0, lam=0.003), sampler=Exact()), Sparse()),

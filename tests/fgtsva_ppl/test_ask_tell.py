@@ -18,7 +18,7 @@ from fgtsva_ppl.types import Round
 
 ARMS, DIM = 3, 2
 README = Path(__file__).parents[2] / "README.md"
-QUICK = PSGLD(steps=1)
+QUICK = PSGLD(num_steps=1)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_it_decides_as_the_agent_of_the_loop_does():
 KEPT = {
     "sums": (Linear(), QUICK, False),
     "rows": (PlainLinear(), QUICK, False),
-    "minibatches": (PlainLinear(), SGLD(steps=2, minibatch=2), True),
+    "minibatches": (PlainLinear(), SGLD(num_steps=2, batch_size=2), True),
 }
 
 
@@ -84,10 +84,10 @@ def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, case):
 
 
 def test_an_agent_can_be_saved_before_it_was_asked(tmp_path):
-    ThompsonAgent(Logistic(prior_scale=2.0), TS(eta=1.0), MALA(steps=7), seed=9).save(tmp_path / "fresh")
+    ThompsonAgent(Logistic(prior_scale=2.0), TS(eta=1.0), MALA(num_steps=7), seed=9).save(tmp_path / "fresh")
     loaded = ThompsonAgent.load(tmp_path / "fresh")
     assert loaded.settings.reward == Logistic(prior_scale=2.0)
-    assert loaded.settings.sampler == MALA(steps=7)
+    assert loaded.settings.sampler == MALA(num_steps=7)
     assert loaded.seed == 9
 
 
@@ -120,7 +120,7 @@ def test_nothing_compiles_but_at_doublings(small):
         sizes.append((ask_tell._act._cache_size(), ask_tell._update._cache_size()))
     changes = [t for t in range(1, 18) if sizes[t] != sizes[t - 1]]
     assert changes == [4, 5, 8, 9, 16, 17]  # an update in the larger buffer, then the next question
-    other = ThompsonAgent(PlainLinear(), FGTSVA(c=0.5, alpha=0.1), PSGLD(steps=1, step=0.2), seed=1)
+    other = ThompsonAgent(PlainLinear(), FGTSVA(c=0.5, alpha=0.1), PSGLD(num_steps=1, step_size=0.2), seed=1)
     play(other, 0, 18)
     assert (ask_tell._act._cache_size(), ask_tell._update._cache_size()) == sizes[-1]
 

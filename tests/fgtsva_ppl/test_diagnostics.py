@@ -30,7 +30,6 @@ from fgtsva_ppl.diagnostics.probe import climb, elsewhere, overdispersed
 from fgtsva_ppl.diagnostics.quality import gate
 from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, reveal, run_keys
 from samplers import SAMPLERS, SVGD, Draw, Gaussian, Target
-from samplers.adaptation import step_size
 from samplers.reference.control import Control
 
 FALSE_ALARM = 1e-5  # of each comparison below, two-sided
@@ -381,10 +380,11 @@ def test_starts_have_four_times_the_variance_of_the_curvature_and_clouds_share_t
 def test_a_chain_keeps_what_it_learnt_and_a_population_begins_anew():
     target = Target(lambda x: -(x @ x) / 2, lambda x: jnp.eye(2))
     top = climb(jax.random.key(1), target, gaussian_prior)
-    chain, learnt = MALA(adapt=True), step_size.untuned(2)._replace(targets=jnp.asarray(7))
-    began = chain.init(jax.random.key(0), gaussian_prior)._replace(carry=learnt)
+    chain = MALA(adaptation="dual_averaging")
+    began = chain.init(jax.random.key(0), gaussian_prior)
+    began = began._replace(carry=began.carry._replace(num_targets=jnp.asarray(7)))
     found = elsewhere(jax.random.key(1), chain, began, target, gaussian_prior, top)
-    assert int(found.carry.targets) == 7
+    assert int(found.carry.num_targets) == 7
     assert not np.allclose(found.position, began.position)
     cloud = SVGD()
     began = cloud.init(jax.random.key(0), gaussian_prior)

@@ -27,10 +27,10 @@ PROBES = (8, 40)
 CHAINS, WARM, LENGTH = 4, 200, 800  # of the reference
 REPLICAS = 400
 SAMPLERS = {
-    ("logistic", "hmc"): HMC(steps=30),
-    ("logistic", "nuts"): NUTS(steps=10),
-    ("mlp", "hmc"): HMC(steps=60, leapfrogs=10, whiten="none"),
-    ("mlp", "nuts"): NUTS(steps=12, whiten="none"),
+    ("logistic", "hmc"): HMC(num_steps=30),
+    ("logistic", "nuts"): NUTS(num_steps=10),
+    ("mlp", "hmc"): HMC(num_steps=60, num_integration_steps=10, preconditioner="none"),
+    ("mlp", "nuts"): NUTS(num_steps=12, preconditioner="none"),
 }
 
 pytestmark = pytest.mark.slow
@@ -81,7 +81,7 @@ def reference(case, probe):
     agent, states, seen = remembered(case)
     state = jax.tree.map(lambda x: x[probe - 1], states)
     keys = jax.random.split(jax.random.key(SEED + 100), CHAINS)
-    found, diverged = values(agent, NUTS(whiten="none"), state, seen, keys, reference=True)
+    found, diverged = values(agent, NUTS(preconditioner="none"), state, seen, keys, reference=True)
     return state, np.asarray(found), int(np.sum(diverged))
 
 

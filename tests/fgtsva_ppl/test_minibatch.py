@@ -42,7 +42,7 @@ def told(agent, state, begin, end):
 def anchored():
     """An agent whose anchor was moved after ROUNDS rounds; FRESH more came since. Its weights change all the time."""
     posterior = FGTSVA(c=0.3, alpha=0.2, variance="estimated")
-    agent = Thompson(Logistic(), posterior, SGLD(minibatch=BATCH), control_variate=True)
+    agent = Thompson(Logistic(), posterior, SGLD(batch_size=BATCH), control_variate=True)
     state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS + FRESH + 3)
     state = agent.grow(told(agent, state, 0, ROUNDS), ROUNDS + FRESH + 3)
     return agent, told(agent, state, ROUNDS, ROUNDS + FRESH)
@@ -87,7 +87,7 @@ def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
 def test_the_curvature_is_kept_up_datum_by_datum(variance):
     """Each datum's at the position of its round; all at one when they are gone through."""
     posterior = FGTSVA(alpha=0.2, variance=variance)
-    agents = [Thompson(Logistic(), posterior, SGLD(minibatch=m)) for m in (BATCH, 0)]
+    agents = [Thompson(Logistic(), posterior, SGLD(batch_size=m)) for m in (BATCH, 0)]
     states = [agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS) for agent in agents]
     kept, plain = (told(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
     position = kept.sampler.position  # nothing was drawn: that of every round so far
@@ -111,7 +111,7 @@ def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
 
     def operations(minibatch, rows):
         agent = Thompson(
-            MLP(width=4), FGTSVA(variance="estimated", alpha=0.1), SGLD(steps=3, minibatch=minibatch)
+            MLP(width=4), FGTSVA(variance="estimated", alpha=0.1), SGLD(num_steps=3, batch_size=minibatch)
         )
         state = jax.eval_shape(lambda key: agent.grow(agent.start(key, WORLD.shape), rows), jax.random.key(0))
 
@@ -130,7 +130,7 @@ def test_what_is_kept_is_written_in_place():
     """No copy of as many numbers as there is room for within the compiled loop over rounds, several runs at once."""
     room, agent = (
         7919,
-        Thompson(Logistic(), FGTSVA(variance="estimated", alpha=0.1), SGLD(steps=2, minibatch=BATCH)),
+        Thompson(Logistic(), FGTSVA(variance="estimated", alpha=0.1), SGLD(num_steps=2, batch_size=BATCH)),
     )
 
     def begin(key):
@@ -154,7 +154,7 @@ def test_what_is_kept_is_written_in_place():
 
 @pytest.mark.parametrize("variance", rest_is_slow(VARIANCE_MODELS.names(), ["revealed", "modelled"]))
 def test_it_fits_into_the_loop(variance):
-    posterior, sampler = FGTSVA(variance=variance), SGLD(minibatch=BATCH)
+    posterior, sampler = FGTSVA(variance=variance), SGLD(batch_size=BATCH)
     check(WORLD, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)
     if variance not in ("modelled_by_context", "modelled"):
         with pytest.raises(InputError, match="control_variate needs stored data"):

@@ -63,7 +63,9 @@ def test_the_density_is_that_of_the_data(posterior):
 @pytest.mark.parametrize("program", [distance, logarithm])
 @pytest.mark.parametrize("control_variate", [False, True])
 def test_minibatches_are_larger_than_the_data(program, control_variate):
-    agent = Thompson(program, TS(eta=2.0), SGLD(minibatch=6), control_variate=control_variate).for_horizon(10)
+    agent = Thompson(program, TS(eta=2.0), SGLD(batch_size=6), control_variate=control_variate).for_horizon(
+        10
+    )
     target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position = jnp.asarray([0.3])
     found = target.minibatch_gradient(jax.random.key(0), position, 6)
@@ -72,10 +74,10 @@ def test_minibatches_are_larger_than_the_data(program, control_variate):
 
 @pytest.mark.parametrize("program", [distance, logarithm])
 def test_agents_move(program):
-    played = simulate(WORLD, Thompson(program, SIGMA_AFTER, MALA(steps=3)), rounds=6, runs=2)
+    played = simulate(WORLD, Thompson(program, SIGMA_AFTER, MALA(num_steps=3)), rounds=6, runs=2)
     assert not played.num_resets.any()
     assert np.all(played.acceptance_rate.mean(axis=1) > 0)
-    asked = ThompsonAgent(program, SIGMA_AFTER, MALA(steps=3), horizon=10)
+    asked = ThompsonAgent(program, SIGMA_AFTER, MALA(num_steps=3), horizon=10)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
         asked.ask(seen.actions, 0.5)
         before = np.asarray(asked._state.sampler.position)

@@ -221,27 +221,6 @@ def test_half_the_bayes_temperature():
         np.testing.assert_allclose(target.gaussian.precision, bayes, rtol=1e-12)
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 100, 10_000])
-def test_what_depends_on_the_horizon_is_filled_in(rounds):
-    assert FGTSVA().for_horizon(rounds).alpha == pytest.approx(rounds**-0.5)
-    assert FGTSB().for_horizon(rounds).lam == pytest.approx(rounds**0.5)
-    effective = max(rounds, 2)
-    assert FGTSA().for_horizon(rounds).lam == pytest.approx(np.sqrt(np.log(effective) / effective))
-    assert TS().for_horizon(rounds) == TS()
-
-
-@pytest.mark.parametrize("name", FAMILY)
-def test_what_is_set_is_left_alone_by_the_horizon(name):
-    posterior = FAMILY[name](maximum="logsumexp", sharpness=3.0, cap=0.5)
-    assert posterior.for_horizon(123) == posterior
-
-
-@pytest.mark.parametrize(("posterior", "name"), [(FGTSVA(), "alpha"), (FGTSA(), "lam"), (FGTSB(), "lam")])
-def test_what_depends_on_the_horizon_is_missed_by_name(posterior, name):
-    with pytest.raises(InputError, match=f"^{name} depends on the horizon"):
-        posterior.bonus_scale(jnp.asarray(1.0), jnp.asarray(1.0))
-
-
 VALUES = np.random.default_rng(5).normal(size=(50, 6))
 
 
@@ -294,11 +273,6 @@ def test_a_cap_takes_the_feel_good_gradient_away_above_it():
 def test_softplus_without_a_cap_is_refused():
     with pytest.raises(InputError, match="maximum=softplus smooths the cap and needs one: set cap"):
         FGTSB(lam=1.0, maximum="softplus").maximum_over_arms(jnp.zeros(3))
-
-
-def test_in_a_noiseless_round_the_floor_is_the_weight():
-    assert FGTSVA(alpha=0.01).weight(jnp.asarray(0.0)) == pytest.approx(1e4)
-    assert FGTSVA(alpha=0.01).weight(jnp.asarray(2.0)) == pytest.approx(0.25)
 
 
 def test_the_action_sets_of_a_round_may_change_under_one_program():

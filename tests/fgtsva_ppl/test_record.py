@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Float, config
 
 from experiments.config.compose import resolve
 from experiments.execute.dask_backend import joined
@@ -39,6 +39,10 @@ class Scorer(Uniform):
 @pytest.fixture
 def with_score(monkeypatch):
     monkeypatch.setitem(Record.__annotations__, "info", InfoWithScore)
+    checked = not config.jaxtyping_disable
+    config.update("jaxtyping_disable", True)  # agents are annotated to return the real ActionInfo
+    yield
+    config.update("jaxtyping_disable", not checked)
 
 
 def test_the_declaration_is_complete():

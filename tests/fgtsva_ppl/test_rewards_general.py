@@ -169,7 +169,7 @@ def test_an_installed_package_brings_a_reward_to_the_command(tmp_path, monkeypat
     monkeypatch.setattr(REWARDS, "_classes", dict(REWARDS))
     monkeypatch.setattr(REWARDS, "_entry_points_loaded", False)
     words = ["reward=bent", "environment=contextual", "environment.dim=2", "environment.arms=3"]
-    words += ["sampler=mala", "sampler.steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
+    words += ["sampler=mala", "sampler.num_steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
     monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={tmp_path / 'out'}", "--quiet"])
     with pytest.raises(SystemExit, match="0"):
         commands.main()

@@ -42,14 +42,14 @@ def assert_same(ours: Simulation, theirs: Simulation, runs=slice(None), rounds=s
 AGENTS = {
     "mala": (Sparse(), Thompson(sampler=MALA())),  # of the paper's size: there the width of a block shows
     "exact": (Dense(dim=3), Thompson(sampler=Exact())),
-    "nuts": (Sparse(dim=3), Thompson(sampler=NUTS(steps=1))),
+    "nuts": (Sparse(dim=3), Thompson(sampler=NUTS(num_steps=1))),
     "wide": (
         Sparse(dim=8),
-        Thompson(sampler=SGLD(steps=3)),
+        Thompson(sampler=SGLD(num_steps=3)),
     ),  # one set of 256 arms times 25 positions at once
     "rows": (
         Contextual(dim=3, arms=4),
-        Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(steps=3)),
+        Thompson(reward=PlainLinear(), posterior=FGTSA(), sampler=PSGLD(num_steps=3)),
     ),
 }
 QUICK = ("mala",)
@@ -98,7 +98,7 @@ def test_looking_into_rounds_does_not_change_them():
 
 def test_the_fast_path_plays_as_the_generic_one():
     """Sums against rows, past the first growth of the buffer: the same arms from the first round to the last."""
-    agents = [Thompson(reward=reward, sampler=PSGLD(steps=3)) for reward in (Linear(), PlainLinear())]
+    agents = [Thompson(reward=reward, sampler=PSGLD(num_steps=3)) for reward in (Linear(), PlainLinear())]
     ours, theirs = (simulate(Sparse(dim=3), agent, rounds=80, runs=25) for agent in agents)
     np.testing.assert_array_equal(ours.action, theirs.action)
     np.testing.assert_allclose(ours.regret, theirs.regret, atol=1e-12)
@@ -204,7 +204,7 @@ def test_regret_is_not_negative_and_adds_up(name):
 @pytest.mark.parametrize("rounds", rest_is_slow([1, 17], []))
 def test_rounds_need_not_be_divisible_by_the_number_of_pieces(rounds):
     told = []
-    agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(steps=2))
+    agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(num_steps=2))
     result = simulate(Sparse(dim=2), agent, rounds=rounds, runs=2, progress=told.append)
     assert result.regret.shape == (2, rounds)
     assert told[-1] == rounds

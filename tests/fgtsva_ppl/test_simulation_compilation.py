@@ -24,7 +24,7 @@ from fgtsva_ppl.simulation.loop import MAX_CHUNK_ROUNDS, MIN_CHUNKS, chunk_lengt
 
 def test_numbers_compile_nothing_anew():
     def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, steps=2, seed=0, first_run=0):
-        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(steps=steps, step=step))
+        agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(num_steps=steps, step_size=step))
         simulate(Sparse(dim=2, p=p, scale=scale), agent, rounds=8, runs=2, seed=seed, first_run=first_run)
         return play_rounds._cache_size()
 
@@ -40,7 +40,7 @@ def test_numbers_compile_nothing_anew():
 
 def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
     def play(lam, eta, step):
-        agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(steps=2, step=step))
+        agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(num_steps=2, step_size=step))
         simulate(Dense(dim=2), agent, rounds=8, runs=2)
         return play_rounds._cache_size()
 
@@ -50,7 +50,7 @@ def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
 
 def test_derived_numbers_compile_nothing_anew():
     def play(posterior):
-        simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(steps=2)), rounds=8, runs=2)
+        simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(num_steps=2)), rounds=8, runs=2)
         return play_rounds._cache_size()
 
     assert play(FGTSVA()) == play(FGTSVA(alpha=0.3))
@@ -59,8 +59,13 @@ def test_derived_numbers_compile_nothing_anew():
 def test_structure_compiles_anew():
     """So that the tests above mean something."""
 
-    def play(whiten):
-        simulate(Sparse(dim=2), Thompson(sampler=MALA(steps=2, whiten=whiten)), rounds=8, runs=2)
+    def play(preconditioner):
+        simulate(
+            Sparse(dim=2),
+            Thompson(sampler=MALA(num_steps=2, preconditioner=preconditioner)),
+            rounds=8,
+            runs=2,
+        )
         return play_rounds._cache_size()
 
     assert play("dense") + 1 == play("none")
@@ -68,13 +73,15 @@ def test_structure_compiles_anew():
 
 def test_a_run_is_cut_into_pieces_that_share_one_program():
     known = play_rounds._cache_size()
-    simulate(Sparse(dim=2, arms=3), Thompson(sampler=MALA(steps=5)), rounds=32, runs=2)  # as in no other test
+    simulate(
+        Sparse(dim=2, arms=3), Thompson(sampler=MALA(num_steps=5)), rounds=32, runs=2
+    )  # as in no other test
     assert play_rounds._cache_size() == known + 1
 
 
 def test_a_buffer_compiles_once_for_each_capacity():
     known = play_rounds._cache_size()
-    agent = Thompson(PlainLinear(), sampler=MALA(steps=2))
+    agent = Thompson(PlainLinear(), sampler=MALA(num_steps=2))
     simulate(Sparse(dim=2, arms=3), agent, rounds=256, runs=2)  # as in no other test
     assert play_rounds._cache_size() == known + 3  # 64, 128, 256
 

@@ -10,15 +10,14 @@ from fgtsva_ppl import (
     Thompson,
     simulate,
 )
-from samplers import Draw, SamplerState
+from samplers import Draw, Sampler, SamplerState
 from samplers.settings import settings, traced_float
 
 
 @settings
-class Flaky:
+class Flaky(Sampler):
     """Draws at random, and not a number every so often."""
 
-    sequential = False
     rate: float = traced_float(default=0.3, ge=0, le=1, doc="how often")
 
     def init(self, key, start):

@@ -57,8 +57,8 @@ class Watcher(Agent):
 )
 def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
     inner = [
-        Thompson(sampler=PSGLD(steps=2)),
-        Thompson(posterior=TS(), sampler=MALA(steps=3)),
+        Thompson(sampler=PSGLD(num_steps=2)),
+        Thompson(posterior=TS(), sampler=MALA(num_steps=3)),
         LinTS(),
     ]
     first, *others = (simulate(environment, Watcher(agent), rounds=12, runs=3) for agent in inner)

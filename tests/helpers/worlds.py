@@ -83,7 +83,7 @@ WORLDS = {
 @lru_cache
 def played(world: str) -> Log:
     """Rounds played by a Thompson agent."""
-    environment, agent = WORLDS[world], Thompson(sampler=PSGLD(steps=3)).for_horizon(ROUNDS)
+    environment, agent = WORLDS[world], Thompson(sampler=PSGLD(num_steps=3)).for_horizon(ROUNDS)
     key = jax.random.key(7)
 
     def turn(state, t):

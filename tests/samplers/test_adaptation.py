@@ -1,4 +1,4 @@
-"""Coordinates, step rules, decay, dual averaging and warm-up; and that what they cost is counted."""
+"""Preconditioners, step size rules, decay, dual averaging and window adaptation; and that their cost is counted."""
 
 import jax
 import jax.numpy as jnp
@@ -6,10 +6,26 @@ import numpy as np
 import pytest
 from helpers.worlds import quick_jit, rest_is_slow
 
-from samplers import HMC, MALA, NUTS, SAMPLERS, SGLD, InputError, SamplerState, Target
-from samplers.adaptation.preconditioning import POWER_GRADIENTS, RULES, WHITENINGS, frame
-from samplers.adaptation.step_size import due, followed, untuned
-from samplers.markov import fetched
+from samplers import (
+    HMC,
+    MALA,
+    NUTS,
+    PRECONDITIONERS,
+    SAMPLERS,
+    SGLD,
+    Dense,
+    Diagonal,
+    DualAveraging,
+    Identity,
+    InputError,
+    SamplerState,
+    Target,
+    WindowAdaptation,
+)
+from samplers.adaptation.curvature import POWER_ITERATION_GRADIENTS
+from samplers.adaptation.preconditioning import STEP_SIZE_RULES
+from samplers.adaptation.window import warm_up_due
+from samplers.markov import move_to_typical_set
 
 DIM = 4
 TURN = np.linalg.qr(np.random.default_rng(0).normal(size=(DIM, DIM)))[0]
@@ -24,9 +40,9 @@ STIFF = gaussian(np.array([1.0, 10.0, 100.0, 1000.0]))
 HERE = jnp.array([0.3, -0.2, 0.5, 1.0])
 
 
-@pytest.mark.parametrize("kind", WHITENINGS)
-def test_frames_map_back_and_know_their_curvature(kind):
-    where = frame(STIFF, HERE, kind)
+@pytest.mark.parametrize("name", PRECONDITIONERS.names())
+def test_coordinates_map_back_and_know_their_curvature(name):
+    where = PRECONDITIONERS.build(name).apply(STIFF, HERE)
     z = where.from_target(HERE)
     np.testing.assert_allclose(where.to_target(z), HERE, rtol=1e-10)
     np.testing.assert_allclose(where.logdensity(z), STIFF.logdensity(HERE), rtol=1e-10)
@@ -34,58 +50,60 @@ def test_frames_map_back_and_know_their_curvature(kind):
     assert np.linalg.eigvalsh(inside)[-1] == pytest.approx(float(where.curvature), rel=1e-8)
 
 
-def test_whitening_with_a_learnt_factor_is_a_frame_as_well():
+def test_a_learnt_metric_is_a_change_of_coordinates_as_well():
     factor = jnp.array(np.tril(np.random.default_rng(1).normal(size=(DIM, DIM))) + 3 * np.eye(DIM))
-    where = frame(STIFF, HERE, "diagonal").through(factor)
+    where = Diagonal().apply(STIFF, HERE).with_metric(factor)
     np.testing.assert_allclose(where.to_target(where.from_target(HERE)), HERE, rtol=1e-9)
     np.testing.assert_allclose(where.logdensity(where.from_target(HERE)), STIFF.logdensity(HERE), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", WHITENINGS)
-def test_power_iterations_find_the_largest_curvature(kind):
-    exact, found = frame(STIFF, HERE, kind), frame(STIFF, HERE, kind, "power")
-    assert float(found.curvature) == pytest.approx(float(exact.curvature), rel=0.15)
-    assert (exact.spent, found.spent) == (0, POWER_GRADIENTS)
+@pytest.mark.parametrize("name", PRECONDITIONERS.names())
+def test_power_iterations_find_the_largest_curvature(name):
+    preconditioner = PRECONDITIONERS.build(name)
+    exact, power = (preconditioner.apply(STIFF, HERE, rule) for rule in ("curvature", "power"))
+    assert float(power.curvature) == pytest.approx(float(exact.curvature), rel=0.15)
+    assert (exact.num_gradients, power.num_gradients) == (0, POWER_ITERATION_GRADIENTS)
 
 
 def test_an_unknown_precision_is_no_obstacle_in_plain_coordinates():
     blind = STIFF._replace(precision=None)
-    sampler = MALA(whiten="none", steps=3)
+    sampler = MALA(preconditioner="none", num_steps=3)
     draw = sampler.sample(jax.random.key(0), blind, SamplerState(HERE))[1]
-    assert draw.num_gradients == 3 + 1 + POWER_GRADIENTS
-    assert float(frame(blind, HERE, "none").curvature) == pytest.approx(1000, rel=0.05)
-    for kind in ("dense", "diagonal"):
-        with pytest.raises(InputError, match="whiten=none"):
-            frame(blind, HERE, kind)
+    assert draw.num_gradients == 3 + 1 + POWER_ITERATION_GRADIENTS
+    assert float(Identity().apply(blind, HERE).curvature) == pytest.approx(1000, rel=0.05)
+    for preconditioner in (Dense(), Diagonal()):
+        with pytest.raises(InputError, match="preconditioner=none"):
+            preconditioner.apply(blind, HERE)
 
 
 def test_a_flat_target_has_a_unit_step():
-    assert float(frame(Target(lambda x: jnp.sum(x)), HERE, "none").curvature) == 1
+    assert float(Identity().apply(Target(lambda x: jnp.sum(x)), HERE).curvature) == 1
 
 
 def test_the_constant_rule_takes_the_step_as_it_is():
-    assert set(RULES) == {"curvature", "power", "constant"}
-    assert frame(STIFF, HERE, "none", "constant").curvature == 1
+    assert set(STEP_SIZE_RULES) == {"curvature", "power", "constant"}
+    assert Identity().apply(STIFF, HERE, "constant").curvature == 1
 
 
 def test_steps_decay_within_the_round():
     """On a slope so steep that the noise does not show, the way is the sum of the steps."""
     steep = Target(lambda x: 1e12 * jnp.sum(x), lambda x: jnp.eye(DIM))
     for decay in (0.0, 0.5, 1.0):
-        draw = SGLD(steps=6, step=0.5, decay=decay).sample(
+        draw = SGLD(num_steps=6, step_size=0.5, step_size_decay=decay).sample(
             jax.random.key(0), steep, SamplerState(jnp.zeros(DIM))
         )[1]
         way = 0.5 * np.sum(np.arange(1, 7) ** -decay)
         np.testing.assert_allclose(draw.position / 1e12, way, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("first", "whiten"), [(1e-3, "dense"), (300.0, "dense"), (1.0, "none")])
-def test_dual_averaging_finds_the_acceptance_it_is_told(first, whiten):
+@pytest.mark.parametrize(("first", "preconditioner"), [(1e-3, "dense"), (300.0, "dense"), (1.0, "none")])
+def test_dual_averaging_reaches_its_target_acceptance_rate(first, preconditioner):
     """From a step a thousand times too small or hundreds of times too large, on a target that contracts all along.
 
     Mean over 40 chains of 20 rounds of 10 transitions: standard error below 0.01, so 0.1 is ten of them.
     """
-    sampler = MALA(steps=10, step=first, adapt=True, target_acceptance=0.6, whiten=whiten)
+    adaptation = DualAveraging(target_acceptance_rate=0.6)
+    sampler = MALA(num_steps=10, step_size=first, adaptation=adaptation, preconditioner=preconditioner)
 
     @jax.jit
     def run(sampler, key):
@@ -102,30 +120,55 @@ def test_dual_averaging_finds_the_acceptance_it_is_told(first, whiten):
 
 def test_dual_averaging_keeps_following():
     """After a thousand targets it still answers a change within some tens."""
-    tuning = untuned(2)
+    adaptation = DualAveraging(target_acceptance_rate=0.6)
+    state = adaptation.init(2)
     for _ in range(1000):
-        tuning = followed(tuning, jnp.asarray(0.6), 0.6)
-    assert float(tuning.averaging.log_x) == pytest.approx(0, abs=1e-9)
+        state = adaptation.update(state, jnp.asarray(0.6))
+    assert float(state.dual_averaging.log_x) == pytest.approx(0, abs=1e-9)
     for _ in range(30):
-        tuning = followed(tuning, jnp.asarray(0.0), 0.6)
-    assert float(tuning.averaging.log_x) < -3
+        state = adaptation.update(state, jnp.asarray(0.0))
+    assert float(state.dual_averaging.log_x) < -3
+    assert int(state.num_targets) == 1030
 
 
 def test_a_chain_that_reports_nothing_shortens_its_step():
-    assert float(followed(untuned(2), jnp.asarray(jnp.nan), 0.6).averaging.log_x) < 0
+    adaptation = DualAveraging(target_acceptance_rate=0.6)
+    assert float(adaptation.update(adaptation.init(2), jnp.asarray(jnp.nan)).dual_averaging.log_x) < 0
+
+
+def test_an_adaptation_aims_at_the_kernels_optimum_unless_it_has_an_aim():
+    assert MALA(adaptation="dual_averaging")._adaptation == DualAveraging(target_acceptance_rate=0.57)
+    own = DualAveraging(target_acceptance_rate=0.7)
+    assert MALA(adaptation=own)._adaptation == own
+
+
+def test_only_what_learns_from_round_to_round_says_so():
+    between = {"none": False, "dual_averaging": True, "window": False}
+    assert {name: MALA(adaptation=name).adapts_between_rounds for name in between} == between
+    assert MALA(adaptation=WindowAdaptation(dual_averaging=True)).adapts_between_rounds
+    assert not SGLD().adapts_between_rounds
+
+
+def test_a_window_adapts_between_rounds_if_asked_to():
+    rate = jnp.asarray(0.0)
+    for dual_averaging in (False, True):
+        adaptation = WindowAdaptation(dual_averaging=dual_averaging, target_acceptance_rate=0.6)
+        state = adaptation.update(adaptation.init(2), rate)
+        assert (float(state.dual_averaging.log_x) < 0) == dual_averaging
+        assert int(state.num_targets) == 1
 
 
 def test_warm_ups_are_due_on_the_rounds_that_were_chosen():
     rounds = np.arange(1, 18)
-    assert [int(t) for t in rounds if due(jnp.asarray(t - 1), 0)] == [1, 2, 4, 8, 16]
-    assert [int(t) for t in rounds if due(jnp.asarray(t - 1), 5)] == [1, 6, 11, 16]
+    assert [int(t) for t in rounds if warm_up_due(jnp.asarray(t - 1), 0)] == [1, 2, 4, 8, 16]
+    assert [int(t) for t in rounds if warm_up_due(jnp.asarray(t - 1), 5)] == [1, 6, 11, 16]
 
 
 @pytest.mark.parametrize("batched", rest_is_slow([False, True], []))
 def test_warm_up_learns_the_metric_and_is_paid_for(batched):
     """Plain coordinates, condition 1000: with the learnt metric the chain covers the widest axis, without it hardly."""
-    plain = HMC(whiten="none", steps=5)
-    warm = HMC(whiten="none", steps=5, warmup=300)
+    plain = HMC(preconditioner="none", num_steps=5)
+    warm = HMC(preconditioner="none", num_steps=5, adaptation=WindowAdaptation(num_steps=300))
 
     @jax.jit
     def run(sampler, key):
@@ -185,7 +228,7 @@ def test_a_start_far_out_is_brought_in(name):
 
 
 def test_a_start_in_place_is_left_where_it_is():
-    where = frame(STIFF, HERE, "dense")
+    where = Dense().apply(STIFF, HERE)
     inside = jnp.array([2.0, -2.0, 1.0, 0.5])
-    np.testing.assert_array_equal(fetched(where, inside), inside)
-    np.testing.assert_allclose(fetched(where, 50 * inside), jnp.zeros(DIM), atol=1e-9)
+    np.testing.assert_array_equal(move_to_typical_set(where, inside), inside)
+    np.testing.assert_allclose(move_to_typical_set(where, 50 * inside), jnp.zeros(DIM), atol=1e-9)

@@ -94,8 +94,8 @@ def test_the_name_of_the_default_is_the_default_as_it_is_set():
 
 @pytest.mark.parametrize("values", [{}, {"metric": "learnt", "metric.window": 3}])
 def test_flat_settings_build_the_object_they_come_from(values):
-    made = SHAPES.build("plain", values)
-    assert SHAPES.build("plain", flatten(made)) == made
+    shape = SHAPES.build("plain", values)
+    assert SHAPES.build("plain", flatten(shape)) == shape
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from samplers import PSGLD, SGLD, SamplerState, Target
-from samplers.adaptation.preconditioning import SMALL, SQUARINGS, frame, largest_by_squaring
-from samplers.markov import TOGETHER
+from samplers import PSGLD, SGLD, Identity, SamplerState, Target
+from samplers.adaptation.curvature import MAX_DIM_SQUARING, NUM_SQUARINGS, largest_eigenvalue_by_squaring
+from samplers.markov import STEPS_PER_BLOCK
 from samplers.sgmcmc._fast_normal import normal_rows, threefry
 
 PRECISION = jnp.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]])
@@ -33,7 +33,7 @@ def test_rows_are_those_of_a_key_folded_in(dim):
 
 
 def test_rows_are_the_same_whoever_is_drawn_beside_them():
-    keys, indices = jax.random.split(jax.random.key(0), 25), jnp.arange(TOGETHER)
+    keys, indices = jax.random.split(jax.random.key(0), 25), jnp.arange(STEPS_PER_BLOCK)
     together = jax.jit(jax.vmap(lambda key: normal_rows(key, indices, 5)))(keys)
     for key, rows in zip(keys, together, strict=True):
         np.testing.assert_allclose(rows, normal_rows(key, indices, 5), rtol=1e-14)
@@ -51,8 +51,8 @@ def test_other_keys_and_other_precisions_are_left_to_jax():
 
 def test_a_langevin_step_is_blackjaxs():
     """Its noise is that of the step's own key."""
-    where = frame(BOWL, START.position, "none")
-    kernel, key = SGLD(step=0.3).kernel(where), jax.random.key(2)
+    where = Identity().apply(BOWL, START.position)
+    kernel, key = SGLD(step_size=0.3).kernel(where), jax.random.key(2)
     gradient = jax.grad(BOWL.logdensity)
     own = jax.random.fold_in(key, 6)
     theirs = blackjax.sgld(lambda x, _: gradient(x)).step(own, START.position, None, 0.3 / where.curvature)
@@ -63,28 +63,28 @@ def test_a_langevin_step_is_blackjaxs():
 @pytest.mark.parametrize("cls", [SGLD, PSGLD])
 def test_a_draw_is_where_the_chain_is_after_its_steps(cls):
     """Whether or not the steps fill the batches in which their randomness is drawn."""
-    longest = 2 * TOGETHER + 1
+    longest = 2 * STEPS_PER_BLOCK + 1
     sample = jax.jit(lambda sampler, key: sampler.sample(key, BOWL, START)[1])
     key = jax.random.key(4)
-    chain = cls(steps=longest).trace(key, BOWL, START, longest)
-    for steps in (1, TOGETHER - 1, TOGETHER, TOGETHER + 1, longest):
-        draw = sample(cls(steps=steps), key)
+    chain = cls(num_steps=longest).trace(key, BOWL, START, longest)
+    for steps in (1, STEPS_PER_BLOCK - 1, STEPS_PER_BLOCK, STEPS_PER_BLOCK + 1, longest):
+        draw = sample(cls(num_steps=steps), key)
         np.testing.assert_allclose(draw.position, chain.position[steps - 1], rtol=1e-9)
         assert int(draw.num_gradients) == steps
 
 
-@pytest.mark.parametrize("dim", range(1, SMALL + 1))
+@pytest.mark.parametrize("dim", range(1, MAX_DIM_SQUARING + 1))
 def test_squaring_finds_the_largest_eigenvalue(dim):
     rng = np.random.default_rng(dim)
     turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
     for spectrum in (np.geomspace(1e-6, 1e6, dim), rng.uniform(1, 2, dim), np.ones(dim)):
-        found = float(largest_by_squaring(jnp.asarray(turn * spectrum @ turn.T)))
-        assert found == pytest.approx(spectrum.max(), rel=1e-9)
+        largest = float(largest_eigenvalue_by_squaring(jnp.asarray(turn * spectrum @ turn.T)))
+        assert largest == pytest.approx(spectrum.max(), rel=1e-9)
 
 
 def test_squaring_keeps_its_bound_where_it_is_worst():
     """All other eigenvalues below the largest by a share 1 / n."""
-    dim, powers = 5, 2.0**SQUARINGS
+    dim, powers = 5, 2.0**NUM_SQUARINGS
     spectrum = np.array([1 - 1 / powers] * (dim - 1) + [1.0])
-    short = 1 - float(largest_by_squaring(jnp.diag(jnp.asarray(spectrum))))
+    short = 1 - float(largest_eigenvalue_by_squaring(jnp.diag(jnp.asarray(spectrum))))
     assert 0 < short <= (dim - 1) / (np.e * powers)

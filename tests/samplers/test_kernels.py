@@ -1,4 +1,4 @@
-"""The kernels that the paper's study compares: in law against the oracle, and step by step in closed form.
+"""The kernels that the paper's study compares: in distribution against exact draws, and step by step in closed form.
 
 Statistical tests: independent chains, false alarms at 1e-6 each.
 """
@@ -19,8 +19,7 @@ from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.history import History, SufficientStatistics
 from fgtsva_ppl.rewards import flat_model
 from fgtsva_ppl.types import Round
-from samplers import SamplerState, Target
-from samplers.adaptation.preconditioning import WHITENINGS, frame
+from samplers import PRECONDITIONERS, SamplerState, Target
 
 DIM = 5
 CHAINS = 8000
@@ -67,7 +66,7 @@ def chains(sampler, make=feel_good, start=START, seed=SEED):
 
 
 def assert_exact(positions):
-    """Moments and choices are those of the oracle."""
+    """Moments and choices are those of exact draws."""
     truth = chains(Exact(), seed=SEED + 77).position
     assert_same_moments(positions, truth)
     ours, theirs = (np.bincount(np.argmax(x @ ACTIONS.T, axis=1), minlength=32) for x in (positions, truth))
@@ -77,21 +76,22 @@ def assert_exact(positions):
 # Enough transitions for a chain to forget where it started, in coordinates with a condition number of up to 8. The
 # trajectories of HMC stay below half a period of the fastest direction: at a whole one a fixed length never forgets.
 LONG = {
-    "mala": {"dense": MALA(steps=60), "diagonal": MALA(steps=300, whiten="diagonal"),
-             "none": MALA(steps=300, whiten="none")},
-    "hmc": {"dense": HMC(steps=20), "diagonal": HMC(steps=60, leapfrogs=6, whiten="diagonal"),
-            "none": HMC(steps=60, leapfrogs=6, whiten="none")},
-    "nuts": {"dense": NUTS(steps=10), "diagonal": NUTS(steps=12, whiten="diagonal"),
-             "none": NUTS(steps=12, whiten="none")},
+    "mala": {"dense": MALA(num_steps=60), "diagonal": MALA(num_steps=300, preconditioner="diagonal"),
+             "none": MALA(num_steps=300, preconditioner="none")},
+    "hmc": {"dense": HMC(num_steps=20),
+            "diagonal": HMC(num_steps=60, num_integration_steps=6, preconditioner="diagonal"),
+            "none": HMC(num_steps=60, num_integration_steps=6, preconditioner="none")},
+    "nuts": {"dense": NUTS(num_steps=10), "diagonal": NUTS(num_steps=12, preconditioner="diagonal"),
+             "none": NUTS(num_steps=12, preconditioner="none")},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("whiten", rest_is_slow(WHITENINGS, ["dense"]))
+@pytest.mark.parametrize("preconditioner", rest_is_slow(PRECONDITIONERS.names(), ["dense"]))
 @pytest.mark.parametrize("name", LONG)
-def test_adjusted_kernels_have_the_law_of_the_oracle(name, whiten):
-    sampler = LONG[name][whiten]
+def test_adjusted_kernels_have_the_distribution_of_exact_draws(name, preconditioner):
+    sampler = LONG[name][preconditioner]
     assert type(sampler) is SAMPLERS[name]
-    assert sampler.whiten == whiten
+    assert sampler.preconditioner == PRECONDITIONERS.build(preconditioner)
     draws = chains(sampler)
     assert_exact(draws.position)
     assert draws.acceptance_rate.mean() > 0.5
@@ -99,7 +99,10 @@ def test_adjusted_kernels_have_the_law_of_the_oracle(name, whiten):
 
 
 def test_an_unadjusted_kernel_is_caught_by_the_same_check():
-    for sampler in (PSGLD(steps=60, step=0.5, decay=0), PSGLD(steps=60, step=0.35, decay=0)):
+    for sampler in (
+        PSGLD(num_steps=60, step_size=0.5, step_size_decay=0),
+        PSGLD(num_steps=60, step_size=0.35, step_size_decay=0),
+    ):
         with pytest.raises(AssertionError, match="largest"):
             assert_exact(chains(sampler).position)
 
@@ -108,13 +111,13 @@ def test_an_unadjusted_kernel_is_caught_by_the_same_check():
 @pytest.mark.parametrize("cls", [SGLD, PSGLD])
 def test_langevin_steps_on_a_gaussian_have_their_closed_form(cls, steps):
     """Along an eigenvector a step h (in its units) takes the mean to (1-h) mean, the variance to (1-h)^2 var + 2h."""
-    sampler = cls(steps=steps)
+    sampler = cls(num_steps=steps)
     positions = chains(sampler, gaussian).position
     values, vectors = np.linalg.eigh(PRECISION)
     unit = values if cls is PSGLD else values.max()  # whitened, or by the largest curvature
     expected, variance = (np.asarray(START) - MEAN) @ vectors, np.zeros(DIM)
     for k in range(steps):
-        h = sampler.step * (k + 1.0) ** -sampler.decay * values / unit
+        h = sampler.step_size * (k + 1.0) ** -sampler.step_size_decay * values / unit
         expected, variance = (1 - h) * expected, (1 - h) ** 2 * variance + 2 * h
     centred = (positions - MEAN) @ vectors
     z = (centred - expected) / np.sqrt(variance / values)
@@ -123,7 +126,9 @@ def test_langevin_steps_on_a_gaussian_have_their_closed_form(cls, steps):
 
 @pytest.mark.parametrize("step", [0.1, 0.5, 1.0, 1.5])
 def test_the_stationary_variance_is_too_large_by_one_over_one_minus_half_the_step(step):
-    positions = chains(PSGLD(steps=60, step=step, decay=0), gaussian, start=jnp.asarray(MEAN)).position
+    positions = chains(
+        PSGLD(num_steps=60, step_size=step, step_size_decay=0), gaussian, start=jnp.asarray(MEAN)
+    ).position
     z = (positions - MEAN) @ np.linalg.cholesky(PRECISION)
     factor = 1 / (1 - step / 2)
     assert_mean(moments(z), np.concatenate([np.zeros(DIM), factor * np.eye(DIM)[np.triu_indices(DIM)]]))
@@ -131,7 +136,7 @@ def test_the_stationary_variance_is_too_large_by_one_over_one_minus_half_the_ste
 
 @pytest.mark.parametrize("name", ["sgld", "psgld", "mala", "hmc"])
 def test_a_vanishing_step_goes_nowhere_and_is_accepted(name):
-    draws = chains(SAMPLERS.build(name, {"steps": 5, "step": 1e-9}), gaussian)
+    draws = chains(SAMPLERS.build(name, {"num_steps": 5, "step_size": 1e-9}), gaussian)
     np.testing.assert_allclose(draws.position, np.broadcast_to(START, draws.position.shape), atol=1e-3)
     if name in ("mala", "hmc"):
         np.testing.assert_allclose(draws.acceptance_rate, 1, atol=1e-3)
@@ -140,7 +145,7 @@ def test_a_vanishing_step_goes_nowhere_and_is_accepted(name):
 @pytest.mark.parametrize("cls", [MALA, HMC, NUTS])
 def test_acceptance_falls_as_the_step_grows(cls):
     rates = [
-        chains(cls(steps=5, step=step), gaussian, jnp.asarray(MEAN)).acceptance_rate
+        chains(cls(num_steps=5, step_size=step), gaussian, jnp.asarray(MEAN)).acceptance_rate
         for step in (0.2, 1.0, 2.5)
     ]
     assert np.all(np.concatenate(rates) >= 0)
@@ -152,11 +157,11 @@ def test_acceptance_falls_as_the_step_grows(cls):
 
 def test_one_step_of_mala_is_accepted_as_often_as_metropolis_and_hastings_say():
     """alpha = min(1, pi(y) q(y, x) / (pi(x) q(x, y))), integrated over proposals drawn in NumPy."""
-    sampler = MALA(steps=1)
+    sampler = MALA(num_steps=1)
     draws = chains(sampler, gaussian)
     factor = np.linalg.cholesky(PRECISION)
     start = factor.T @ (np.asarray(START) - MEAN)  # whitened: the target is N(0, I)
-    h = sampler.step * DIM ** (-1 / 3)
+    h = sampler.step_size * DIM ** (-1 / 3)
     noise = np.random.default_rng(SEED).normal(size=(200_000, DIM))
     proposal = (1 - h) * start + np.sqrt(2 * h) * noise
     forth = -np.sum(noise**2, axis=1) / 2
@@ -172,18 +177,18 @@ def test_one_step_of_mala_is_accepted_as_often_as_metropolis_and_hastings_say():
     ("sampler", "num_gradients"),
     [
         (Exact(), 0),
-        (SGLD(steps=5), 5),
-        (PSGLD(steps=5), 5),
-        (MALA(steps=5), 6),
-        (HMC(steps=5), 21),
+        (SGLD(num_steps=5), 5),
+        (PSGLD(num_steps=5), 5),
+        (MALA(num_steps=5), 6),
+        (HMC(num_steps=5), 21),
     ],
 )
-def test_every_gradient_is_counted(sampler, gradients):
-    assert np.all(chains(sampler, gaussian).num_gradients == gradients)
+def test_every_gradient_is_counted(sampler, num_gradients):
+    assert np.all(chains(sampler, gaussian).num_gradients == num_gradients)
 
 
 def test_the_gradients_of_nuts_are_those_of_its_trajectories():
-    """A chain's log-density is called as often as it says: once to begin with, then once a leapfrog."""
+    """A chain's log-density is called as often as it reports: once at the start, then once per leapfrog step."""
     calls = []
 
     def counted():
@@ -195,7 +200,7 @@ def test_the_gradients_of_nuts_are_those_of_its_trajectories():
 
         return target._replace(logdensity=logdensity)
 
-    draw = NUTS(steps=4).sample(jax.random.key(0), counted(), SamplerState(START))[1]
+    draw = NUTS(num_steps=4).sample(jax.random.key(0), counted(), SamplerState(START))[1]
     jax.block_until_ready(draw)
     jax.effects_barrier()
     assert draw.num_gradients == len(calls)
@@ -204,7 +209,7 @@ def test_the_gradients_of_nuts_are_those_of_its_trajectories():
 
 @pytest.mark.parametrize("cls", rest_is_slow([SGLD, PSGLD, MALA, HMC, NUTS], [PSGLD, HMC]))
 def test_a_chain_as_a_chain_ends_where_the_draw_is(cls):
-    sampler, key = cls(steps=6), jax.random.key(5)
+    sampler, key = cls(num_steps=6), jax.random.key(5)
 
     @jax.jit
     def both(key):
@@ -219,24 +224,24 @@ def test_a_chain_as_a_chain_ends_where_the_draw_is(cls):
 
 
 def test_a_langevin_chain_that_explodes_says_so():
-    draws = chains(SGLD(steps=300, step=30.0), gaussian)
+    draws = chains(SGLD(num_steps=300, step_size=30.0), gaussian)
     assert np.all(draws.num_divergent > 0)
     assert not np.any(np.isfinite(draws.position))
 
 
-@pytest.mark.parametrize("kind", WHITENINGS)
-def test_a_frame_is_a_change_of_coordinates(kind):
+@pytest.mark.parametrize("name", PRECONDITIONERS.names())
+def test_a_preconditioner_is_a_change_of_coordinates(name):
     target = gaussian()
-    where = frame(target, START, kind)
+    where = PRECONDITIONERS.build(name).apply(target, START)
     x = jnp.asarray([0.4, -0.1, 0.2, 0.9, -1.2])
     z = where.from_target(x)
     np.testing.assert_allclose(where.to_target(z), x, rtol=1e-12)
     np.testing.assert_allclose(where.logdensity(z), target.logdensity(x), rtol=1e-12)
     hessian = -jax.hessian(where.logdensity)(z)
     np.testing.assert_allclose(where.curvature, np.linalg.eigvalsh(hessian)[-1], rtol=1e-9)
-    if kind == "dense":
+    if name == "dense":
         np.testing.assert_allclose(hessian, np.eye(DIM), atol=1e-9)
-    if kind == "diagonal":
+    if name == "diagonal":
         np.testing.assert_allclose(np.diag(hessian), 1, rtol=1e-9)
 
 
@@ -258,7 +263,7 @@ def test_exact_chains_are_independent_draws():
 
 
 def test_a_mode_that_is_not_the_start_is_found():
-    """Two modes, the lower one where the chains start: the kernels cross as the law demands."""
+    """Two modes, the lower one where the chains start: the kernels cross as often as they should."""
     lam, arms = 1.2, jnp.asarray([[1.0], [-1.0]])
     sums = SufficientStatistics(jnp.zeros((1, 1)), jnp.asarray([0.1]), jnp.zeros(()))
     seen = History(sums, None, jnp.asarray(1.0), jnp.asarray(1))
@@ -272,7 +277,7 @@ def test_a_mode_that_is_not_the_start_is_found():
 
     @jax.jit
     def one(key):
-        return NUTS(steps=30).sample(key, target, SamplerState(jnp.asarray([-3.0])))[1].position[0]
+        return NUTS(num_steps=30).sample(key, target, SamplerState(jnp.asarray([-3.0])))[1].position[0]
 
     positions = np.asarray(jax.lax.map(one, jax.random.split(jax.random.key(SEED), 2000)))
     assert_mean((positions > 0).astype(float), share)

@@ -1,6 +1,6 @@
 """A state that is carried to the next target must not remember the last one's log-density."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import blackjax
 import jax
@@ -59,7 +59,7 @@ def carried(sampler) -> Draw:
 def assert_fresh(draws: Draw) -> None:
     """Acceptance is as good on the last target as on the first, chains still move and follow the targets.
 
-    A stale log-density is too high by FALL: nothing is ever accepted again, so loose bounds tell the two apart.
+    A stale log-density is too high by FALL: nothing is ever accepted again, so loose bounds are enough.
     """
     first, *_, last = draws.acceptance_rate.mean(axis=1)
     assert np.isnan(first) or last > 0.6 * first, f"acceptance fell from {first:.2f} to {last:.2f}"
@@ -79,13 +79,6 @@ def test_a_carried_state_is_not_stale(name):
     assert_fresh(draws)
 
 
-class StaleState(NamedTuple):
-    """Carries what BlackJAX cached for the last target."""
-
-    position: jax.Array
-    tuning: Any
-
-
 class Stale:
     """What the loop would do with a BlackJAX kernel, had nobody thought of it."""
 
@@ -96,7 +89,7 @@ class Stale:
 
     def init(self, key, start):
         state = self.make(target(0).logdensity).init(start(key))
-        return StaleState(state.position, state)
+        return SamplerState(state.position, state)
 
     def sample(self, key, target, state):
         algorithm = self.make(target.logdensity)
@@ -104,7 +97,7 @@ class Stale:
             lambda carry, k: algorithm.step(k, carry), state.carry, jax.random.split(key, 20)
         )
         rate = jnp.mean(infos.acceptance_rate)
-        return StaleState(end.position, end), Draw(end.position, rate, jnp.asarray(0), jnp.asarray(20))
+        return SamplerState(end.position, end), Draw(end.position, rate, jnp.asarray(0), jnp.asarray(20))
 
 
 @pytest.mark.parametrize(
@@ -120,10 +113,10 @@ def test_the_check_catches_a_stale_cache(make):
     assert draws.acceptance_rate[0].mean() > 0.5
     with pytest.raises(AssertionError, match="acceptance fell"):
         assert_fresh(draws)
-    # and it is the cache that is caught: the same kernels, made anew from the position, pass
+    # and it is the cache that is caught: the same kernels, restarted from the position, pass
     fresh = Stale(make)
     fresh.sample = lambda key, target, state: Stale.sample(
-        fresh, key, target, StaleState(state.position, make(target.logdensity).init(state.position))
+        fresh, key, target, SamplerState(state.position, make(target.logdensity).init(state.position))
     )
     assert_fresh(carried(fresh))
 

@@ -12,11 +12,11 @@ import pytest
 
 from experiments.config.compose import resolve
 from fgtsva_ppl import Sparse, Thompson, simulate
-from samplers import SAMPLERS, InputError, Registry, Sampler, sampler_info, validation
+from samplers import SAMPLERS, InputError, Registry, Sampler, validation
 from samplers.settings import settings
 
 README = Path(__file__).parents[2] / "README.md"
-PROOF = Path(validation.__file__).with_name("VALIDATION.md")
+VALIDATION = Path(validation.__file__).with_name("VALIDATION.md")
 
 
 def example() -> str:
@@ -55,7 +55,7 @@ def restored(monkeypatch):
 def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, monkeypatch):
     file, out = tmp_path / "my_samplers.py", tmp_path / "out"
     file.write_text(example())
-    words = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.steps=2")
+    words = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.num_steps=2")
     small = ("rounds=4", "runs=2", "diagnostics.runs=0", f"output={out}", "--quiet")
     monkeypatch.setattr(sys, "argv", [str(file), "run", *words, *small])
     with pytest.raises(SystemExit, match="0"):
@@ -67,14 +67,17 @@ def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, mo
 
 
 def test_an_entry_point_is_known_to_the_command(restored, installed):
-    study = resolve(["sampler=multinomial_hmc", "sampler.steps=4", "environment=sparse"])
+    study = resolve(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"])
     (cell,) = study.cells
     before = cell.id
     assert cell.flat["sampler"] == "multinomial_hmc"
-    assert cell.agent.sampler.steps == 4
+    assert cell.agent.sampler.num_steps == 4
     with open(installed / "my_samplers.py", "a") as file:
         file.write("# another version\n")
-    assert resolve(["sampler=multinomial_hmc", "sampler.steps=4", "environment=sparse"]).cells[0].id != before
+    assert (
+        resolve(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"]).cells[0].id
+        != before
+    )
     with pytest.raises(InputError, match="did you mean 'multinomial_hmc'"):
         resolve(["sampler=multinomal_hmc"])
 
@@ -82,14 +85,19 @@ def test_an_entry_point_is_known_to_the_command(restored, installed):
 def test_an_entry_point_is_found_by_name(installed):
     registry: Registry[Sampler] = Registry("sampler", "fgtsva.samplers")
     assert "multinomial_hmc" in registry.names()
-    assert set(registry.defaults("multinomial_hmc")) >= {"steps", "step", "whiten", "adapt"}
-    sampler = registry.build("multinomial_hmc", {"steps": 4})
-    assert sampler_info(type(sampler)).family == "Metropolis-adjusted"
+    assert set(registry.defaults("multinomial_hmc")) >= {
+        "num_steps",
+        "step_size",
+        "preconditioner",
+        "adaptation",
+    }
+    sampler = registry.build("multinomial_hmc", {"num_steps": 4})
+    assert sampler.info.family == "Metropolis-adjusted"
     played = simulate(Sparse(dim=2), Thompson(sampler=sampler), rounds=5, runs=2)
     assert np.all(played.num_gradients == 4 * 4 + 1)
     assert np.all(played.acceptance_rate > 0.3)
-    with pytest.raises(InputError, match="step=-1"):
-        registry.build("multinomial_hmc", {"step": -1})
+    with pytest.raises(InputError, match="step_size=-1"):
+        registry.build("multinomial_hmc", {"step_size": -1})
 
 
 def test_a_name_is_taken_once():
@@ -105,14 +113,14 @@ def test_a_name_is_taken_once():
 def test_the_example_samples_its_target(installed):
     from my_samplers import MultinomialHMC
 
-    assert validation.examine("multinomial_hmc", "condition 1e6", sampler=MultinomialHMC()).agrees
+    assert validation.validate_sampler("multinomial_hmc", "condition 1e6", sampler=MultinomialHMC()).agrees
 
 
-def test_the_page_of_proofs_has_every_sampler_in_both_tables():
-    page = PROOF.read_text()
-    cards, outcomes = page.split(validation.BEGIN)
+def test_the_validation_page_has_every_sampler_in_both_tables():
+    page = VALIDATION.read_text()
+    infos, outcomes = page.split(validation.BEGIN)
     for name, cls in SAMPLERS:
-        assert f"| `{name}` | {' | '.join(sampler_info(cls))} |" in cards
-    for name in validation.proven():
+        assert f"| `{name}` | {' | '.join(cls.info)} |" in infos
+    for name in validation.validated_samplers():
         assert f"| {name} |" in outcomes
     assert "DIFFERS" not in outcomes

@@ -1,4 +1,4 @@
-"""What a sampler cannot do is said before anything compiles, and in one line."""
+"""What a sampler cannot do is reported before anything compiles, in one line."""
 
 import jax
 import jax.numpy as jnp
@@ -44,26 +44,31 @@ class HeavyTailed:
         return heavy
 
 
-STEPPED = [name for name in SAMPLERS.names() if "step" in SAMPLERS.defaults(name)]
+STEPPED = [
+    (name, key)
+    for name in SAMPLERS.names()
+    for key in ("step_size", "learning_rate")
+    if key in SAMPLERS.defaults(name)
+]
 
 
-@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize(("name", "key"), STEPPED)
 @pytest.mark.parametrize("value", [0.0, -1.0])
-def test_a_step_must_be_positive(name, value):
-    with pytest.raises(InputError, match=rf"sampler '{name}': step={value}"):
-        SAMPLERS.build(name, {"step": value})
+def test_a_step_must_be_positive(name, key, value):
+    with pytest.raises(InputError, match=rf"sampler '{name}': {key}={value}"):
+        SAMPLERS.build(name, {key: value})
 
 
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("hmc", "leapfrogs"),
-        ("dynamic_hmc", "leapfrogs"),
-        ("sghmc", "leapfrogs"),
-        ("adjusted_mclmc", "integration_steps"),
-        ("nuts", "doublings"),
-        ("smc", "moves"),
-        ("laplace", "iterations"),
+        ("hmc", "num_integration_steps"),
+        ("dynamic_hmc", "num_integration_steps"),
+        ("sghmc", "num_integration_steps"),
+        ("adjusted_mclmc", "num_integration_steps"),
+        ("nuts", "max_num_doublings"),
+        ("smc", "num_mcmc_steps"),
+        ("laplace", "num_iterations"),
     ],
 )
 def test_no_integration_step_is_refused(name, key):
@@ -73,13 +78,13 @@ def test_no_integration_step_is_refused(name, key):
 
 @pytest.mark.parametrize("name", ["mala", "nuts", "slice", "mclmc", "laplace", "exact"])
 def test_minibatch_on_a_sampler_that_needs_exact_values(name):
-    with pytest.raises(InputError, match="has no setting 'minibatch'"):
-        SAMPLERS.build(name, {"minibatch": 10})
+    with pytest.raises(InputError, match="has no setting 'batch_size'"):
+        SAMPLERS.build(name, {"batch_size": 10})
 
 
 @pytest.mark.parametrize("name", ["sgld", "psgld", "sghmc", "sgnht", "ulmc"])
 def test_minibatch_of_sums_is_refused_before_compiling(name):
-    agent = Thompson(sampler=SAMPLERS.build(name, {"minibatch": 10}))
+    agent = Thompson(sampler=SAMPLERS.build(name, {"batch_size": 10}))
     with pytest.raises(InputError, match="no data to subsample"):
         check(Sparse(), agent, 10)
 
@@ -94,7 +99,11 @@ def test_elliptical_slice_needs_a_gaussian_factor():
 def test_others_that_ask_too_much():
     bare = Target(lambda x: -jnp.sum(x**2))
     state = SamplerState(jnp.zeros(2), jnp.zeros(2))
-    for name, words in (("laplace", "precision"), ("exact", "no exact draws"), ("mala", "whiten=none")):
+    for name, words in (
+        ("laplace", "precision"),
+        ("exact", "no exact draws"),
+        ("mala", "preconditioner=none"),
+    ):
         with pytest.raises(InputError, match=words):
             SAMPLERS.build(name).sample(jax.random.key(0), bare, state)
     line = Target(lambda x: -jnp.sum(x**2), lambda x: jnp.eye(1))
@@ -150,7 +159,7 @@ def test_minibatch_gradients_of_nothing_are_those_of_prior_and_bonus():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sgld", "sghmc", "sgnht", "ulmc"])
 def test_minibatches_run_in_the_loop(name):
-    agent = Thompson(reward=Sigmoid(), sampler=SAMPLERS.build(name, {"minibatch": 8, "steps": 3}))
+    agent = Thompson(reward=Sigmoid(), sampler=SAMPLERS.build(name, {"batch_size": 8, "num_steps": 3}))
     played = simulate(Sparse(dim=2), agent, rounds=30, runs=2)
     assert np.all(np.isfinite(played.regret))
     assert np.sum(played.num_resets) == 0

@@ -11,15 +11,16 @@ from helpers.worlds import STUDIED, quick_jit, rest_is_slow
 from samplers import (
     SAMPLERS,
     SGLD,
+    Draw,
     Gaussian,
     Kernel,
     MarkovSampler,
+    Sampler,
     SamplerInfo,
     SamplerState,
     Target,
     as_kernel,
     from_blackjax,
-    sampler_info,
 )
 from samplers.base import ASYMPTOTIC, BIASED, EXACT
 from samplers.mcmc.mala import MALA
@@ -63,7 +64,7 @@ MEAN = jnp.array([0.5, -0.3, 0.1])
 
 
 def target(t, fall):
-    """A Gaussian that contracts from round to round, and falls by a constant which no law depends on."""
+    """A Gaussian that contracts from round to round, and falls by a constant which no distribution depends on."""
     precision = (1.0 + t) * jnp.eye(DIM) + 0.5
     root = jnp.linalg.cholesky(precision)
 
@@ -96,14 +97,39 @@ def test_registry_is_matrix():
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_card_says_what_it_is(name):
-    said = sampler_info(SAMPLERS[name])
-    assert all(isinstance(line, str) and line for line in said)
-    assert said.exactness.startswith(MATRIX[name].exactness)
+def test_info_says_what_it_is(name):
+    info = SAMPLERS[name].info
+    assert all(isinstance(line, str) and line for line in info)
+    assert info.exactness.startswith(MATRIX[name].exactness)
 
 
-def test_a_sampler_without_a_card_has_one_that_says_so():
-    assert sampler_info(type("Own", (), {})).exactness == "unknown"
+@settings
+class Own(Sampler):
+    """A sampler with nothing but what it has to have."""
+
+    def sample(self, key, target, state):
+        position = target.exact(key)
+        return SamplerState(position), Draw.without_acceptance(position)
+
+
+def test_a_sampler_has_to_define_sample_only():
+    assert Own.info.exactness == "unknown"
+    assert not Own.sequential
+    own, key = Own(), jax.random.key(0)
+    assert (own.batch_size, own.adapts_between_rounds, own.expected_gradients) == (0, False, 0)
+    state = own.init(key, lambda key: jax.random.normal(key, (DIM,)))
+    assert own.trace(key, target(1, 0.0), state, 5).position.shape == (5, DIM)
+    restarted = own.restart(key, state, lambda _: jnp.zeros(DIM))
+    np.testing.assert_array_equal(restarted.position, jnp.zeros(DIM))
+
+
+@pytest.mark.parametrize("name", [name for name, row in MATRIX.items() if row.num_gradients])
+def test_expected_gradients_are_nearly_those_of_a_draw(name):
+    """Within what is spent besides transitions; kernels without gradients count values instead."""
+    expected = SAMPLERS.build(name).expected_gradients
+    if "gradient-free" not in SAMPLERS[name].info.family:
+        assert 0.8 * MATRIX[name].num_gradients <= expected <= MATRIX[name].num_gradients
+    assert expected > 0
 
 
 @pytest.mark.parametrize("name", rest_is_slow(MATRIX, (*STUDIED, "ghmc", "smc")))
@@ -125,11 +151,11 @@ class Stale(MALA):
     """What the test above must catch: the kernel's state, log-density included, goes on to the next target."""
 
     def init(self, key, start):
-        fresh = self.kernel(self.frame(target(0, 0.0), jnp.zeros(DIM))).init(key, start(key))
+        fresh = self.kernel(self.precondition(target(0, 0.0), jnp.zeros(DIM))).init(key, start(key))
         return SamplerState(fresh.position, fresh)
 
     def sample(self, key, now, state):
-        kernel = self.kernel(self.frame(now, state.position))
+        kernel = self.kernel(self.precondition(now, state.position))
         end, _ = jax.lax.scan(lambda carry, k: kernel.step(k, carry), state.carry, jax.random.split(key, 20))
         draw = super().sample(key, now, state)[1]
         return SamplerState(end.position, end), draw._replace(position=end.position)
@@ -150,12 +176,12 @@ def test_a_draw_is_the_end_of_its_chain(name):
     @quick_jit
     def both(key):
         state = sampler.init(key, lambda k: jax.random.normal(k, (DIM,)))
-        chain = sampler.trace(key, target(1, 0.0), state, sampler.steps)
+        chain = sampler.trace(key, target(1, 0.0), state, sampler.num_steps)
         return chain, sampler.sample(key, target(1, 0.0), state)[1]
 
     chain, draw = both(jax.random.key(5))
     np.testing.assert_allclose(chain.position[-1], draw.position, rtol=1e-9)
-    assert chain.position.shape == (sampler.steps, DIM)
+    assert chain.position.shape == (sampler.num_steps, DIM)
 
 
 @pytest.mark.parametrize(
@@ -176,27 +202,27 @@ def test_trace_has_as_many_draws_as_asked_for(name):
 
 
 COUNTED = {
-    "sgld": {"steps": 2},
-    "sghmc": {"steps": 2, "leapfrogs": 2},
-    "sgnht": {"steps": 2},
-    "ulmc": {"steps": 2},
-    "mclmc": {"steps": 2},
-    "mala": {"steps": 2},
-    "barker": {"steps": 2},
-    "hmc": {"steps": 2, "leapfrogs": 3},
-    "dynamic_hmc": {"steps": 2},
-    "ghmc": {"steps": 2},
-    "nuts": {"steps": 2},
-    "adjusted_mclmc": {"steps": 2, "integration_steps": 2},
-    "rmh": {"steps": 2},
-    "laplace": {"iterations": 2},
-    "smc": {"particles": 3, "moves": 2},
+    "sgld": {"num_steps": 2},
+    "sghmc": {"num_steps": 2, "num_integration_steps": 2},
+    "sgnht": {"num_steps": 2},
+    "ulmc": {"num_steps": 2},
+    "mclmc": {"num_steps": 2},
+    "mala": {"num_steps": 2},
+    "barker": {"num_steps": 2},
+    "hmc": {"num_steps": 2, "num_integration_steps": 3},
+    "dynamic_hmc": {"num_steps": 2},
+    "ghmc": {"num_steps": 2},
+    "nuts": {"num_steps": 2},
+    "adjusted_mclmc": {"num_steps": 2, "num_integration_steps": 2},
+    "rmh": {"num_steps": 2},
+    "laplace": {"num_iterations": 2},
+    "smc": {"num_particles": 3, "num_mcmc_steps": 2},
 }
 
 
 @pytest.mark.parametrize("name", rest_is_slow(COUNTED, STUDIED))
 def test_gradients_are_counted(name):
-    """Against a log-density that counts how often it is with_gradient. (svgd, vi: by shape; pathfinder: see there.)"""
+    """Against a log-density that counts how often it is differentiated. (svgd, vi: by shape; pathfinder: see there.)"""
     seen = []
 
     @jax.custom_vjp
@@ -226,7 +252,7 @@ def test_gradients_are_counted(name):
 
 def test_plain_sgld_is_the_papers_formula():
     """x + h grad + sqrt(2h) noise with h = step / largest curvature."""
-    sampler = SGLD(steps=1, step=0.5)
+    sampler = SGLD(num_steps=1, step_size=0.5)
     key, x = jax.random.key(3), jnp.array([1.0, 2.0, -1.0])
     draw = sampler.sample(key, target(1, 0.0), SamplerState(x))[1]
     first = jax.random.fold_in(jax.random.split(key)[1], 0)
@@ -253,20 +279,21 @@ def test_any_pair_is_a_kernel():
 
     kernel = as_kernel(Pair(lambda position: position, step), num_gradients=3)
     assert isinstance(kernel, Kernel)
-    state, info = kernel.step(None, kernel.init(None, jnp.ones(2)))
+    key = jax.random.key(0)
+    state, info = kernel.step(key, kernel.init(key, jnp.ones(2)))
     assert info.num_gradients == 3
     assert np.isnan(info.acceptance_rate)
     assert not info.num_divergent
     np.testing.assert_array_equal(kernel.position(state), 0.5 * np.ones(2))
-    made = from_blackjax(lambda frame, length: Pair(lambda p: p, step), steps=2, num_gradients=3)()
-    draw = made.sample(jax.random.key(0), target(1, 0.0), SamplerState(jnp.ones(DIM)))[1]
+    sampler = from_blackjax(lambda target, size: Pair(lambda p: p, step), num_steps=2, num_gradients=3)()
+    draw = sampler.sample(jax.random.key(0), target(1, 0.0), SamplerState(jnp.ones(DIM)))[1]
     np.testing.assert_allclose(draw.position, 0.25 * np.ones(DIM))
     assert draw.num_gradients == 7
 
 
-class Bare:
+class WithInfo(Own):
     info: ClassVar[SamplerInfo] = SamplerInfo("a", "b", "c", "d")
 
 
-def test_card_is_the_classs_own():
-    assert sampler_info(Bare) == SamplerInfo("a", "b", "c", "d")
+def test_info_is_the_classs_own():
+    assert WithInfo().info == SamplerInfo("a", "b", "c", "d")

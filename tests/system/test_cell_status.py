@@ -15,7 +15,7 @@ from experiments.cli import commands
 from experiments.execute.cell_status import status_of_exception
 from fgtsva_ppl import ENVIRONMENTS, REWARDS, SAMPLERS, Sparse
 from fgtsva_ppl.types import Outcome
-from samplers import Draw, SamplerState
+from samplers import Draw, Sampler, SamplerState
 from samplers.settings import settings, traced_float
 
 SMALL = (
@@ -29,21 +29,14 @@ SMALL = (
 
 
 @settings
-class Blank:
+class Blank(Sampler):
     """A sampler all of whose draws are NaN."""
 
     rate: float = traced_float(default=1.0, doc="unused")
-    sequential = False
-
-    def init(self, key, start):
-        return SamplerState(start(key))
 
     def sample(self, key, target, state):
         position = jnp.full_like(state.position, jnp.nan)
         return SamplerState(position), Draw(position, jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0))
-
-    def trace(self, key, target, state, draws):
-        raise NotImplementedError
 
 
 @settings
@@ -151,7 +144,11 @@ def test_a_sampler_that_gives_nan(fgtsva):
 
 def test_a_step_that_diverges(fgtsva):
     found = fgtsva(
-        "sampler=exact,sgld", "sampler.step=1e200", "sampler.rule=constant", "sampler.steps=3", by="sampler"
+        "sampler=exact,sgld",
+        "sampler.step_size=1e200",
+        "sampler.step_size_rule=constant",
+        "sampler.num_steps=3",
+        by="sampler",
     )
     assert_told(found, "sgld", "exact", "3 of 3 runs had no finite draw")
     assert found[2]["sgld"]["num_resets"] == "36"
@@ -174,7 +171,7 @@ def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatc
 
 @pytest.mark.slow
 def test_a_log_density_of_minus_infinity_everywhere_as_soon_as_there_are_data(fgtsva):
-    plain = ("sampler.whiten=none", "sampler.rule=constant")
+    plain = ("sampler.preconditioner=none", "sampler.step_size_rule=constant")
     found = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
     assert_told(found, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
 
@@ -187,7 +184,7 @@ def test_a_program_that_raises_when_it_is_traced(fgtsva):
 
 @pytest.mark.slow
 def test_a_program_that_raises_when_it_runs(fgtsva):
-    found = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.steps=1", by="reward")
+    found = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.num_steps=1", by="reward")
     assert_told(found, "called_back", "linear", "ArithmeticError: while running")
 
 

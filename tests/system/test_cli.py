@@ -201,12 +201,15 @@ def test_list_names_everything_there_is(fgtsva):
         (["posterior=fgts"], ["fgts_va", "ts"]),
         (["agent=tompson"], ["thompson"]),
         (["study=figure0"], ["default"]),
-        (["sampler.stpes=3"], ["did you mean 'sampler.steps'"]),
+        (["sampler.num_stpes=3"], ["did you mean 'sampler.num_steps'"]),
         (["posterior.cc=1"], ["did you mean 'posterior.c'"]),
-        (["sampler.minibatch=8", "sampler=mala"], ["minibatch", "sgld, psgld"]),
-        (["sampler.adapt=true", "agent.warm_start=false", "sampler=hmc"], ["adapt=true", "warm_start=false"]),
+        (["sampler.batch_size=8", "sampler=mala"], ["batch_size", "sgld, psgld"]),
+        (
+            ["sampler.adaptation=dual_averaging", "agent.warm_start=false", "sampler=hmc"],
+            ["sampler.adaptation", "warm_start=false"],
+        ),
         (["output="], ["path"]),
-        (["study=budget", "bounds=true"], ["bounds=true", "sampler.steps"]),
+        (["study=budget", "bounds=true"], ["bounds=true", "sampler.num_steps"]),
         (["smapler=mala"], ["sampler"]),
         (["rounds=0"], ["rounds", "at least 1"]),
         (["rounds=1e3"], ["rounds", "whole number"]),
@@ -219,8 +222,8 @@ def test_list_names_everything_there_is(fgtsva):
         (["environment.p=-0.5"], ["p=", "at least 0"]),
         (["environment.dim=0"], ["dim", "at least 1"]),
         (["environment.arms=33"], ["arms", "32"]),
-        (["sampler.step=0", "sampler=mala"], ["step", "above 0"]),
-        (["sampler.whiten=sideways", "sampler=mala"], ["whiten", "dense"]),
+        (["sampler.step_size=0", "sampler=mala"], ["step_size", "above 0"]),
+        (["sampler.preconditioner=sideways", "sampler=mala"], ["preconditioner", "dense"]),
         (["posterior.maximum=softplus", "sampler=mala"], ["cap"]),
         (["posterior.maximum=logsumexp", "sampler=exact"], ["exact"]),
         (["precision=float16"], ["float64"]),
@@ -322,8 +325,10 @@ def test_a_path_is_taken_as_it_stands():
 
 
 def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
-    study = compose(["environment=sparse", "sampler=exact,mala", "sampler.steps=1,5", "posterior.c=0,0.1"])
-    found = [(c.flat["sampler"], c.flat.get("sampler.steps"), c.flat["posterior.c"]) for c in study.cells]
+    study = compose(
+        ["environment=sparse", "sampler=exact,mala", "sampler.num_steps=1,5", "posterior.c=0,0.1"]
+    )
+    found = [(c.flat["sampler"], c.flat.get("sampler.num_steps"), c.flat["posterior.c"]) for c in study.cells]
     assert sorted(found, key=str) == sorted(
         [
             ("exact", None, 0.0), ("exact", None, 0.1),
@@ -344,8 +349,8 @@ def test_rounds_to_look_into_lie_before_the_end():
 
 
 def test_a_setting_that_no_chosen_member_has_is_an_error():
-    with pytest.raises(InputError, match=r"sampler\.leapfrogs: .* sghmc, hmc"):
-        compose(["sampler=exact,mala", "sampler.leapfrogs=3"])
+    with pytest.raises(InputError, match=r"sampler\.num_integration_steps: .* sghmc, hmc"):
+        compose(["sampler=exact,mala", "sampler.num_integration_steps=3"])
 
 
 def test_cells_that_differ_only_in_numbers_share_one_program():
@@ -396,7 +401,7 @@ def test_a_cell_that_raises_is_told_and_the_others_finish(fgtsva, monkeypatch):
 def test_the_tab_key_offers_what_there_is(args, incomplete, offered):
     found = completion.complete_override(args, incomplete)
     if offered is None:
-        assert {"sampler=", "sampler.steps="} <= set(found)
+        assert {"sampler=", "sampler.num_steps="} <= set(found)
     else:
         assert found == offered
 

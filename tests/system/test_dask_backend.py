@@ -36,7 +36,7 @@ DASK = ("backend=dask", "backend.workers=2", "backend.runs_per_task=2", "devices
 
 
 def test_slices_of_runs_are_the_cell_to_the_bit():
-    world, agent = Sparse(dim=2), Thompson(sampler=SGLD(steps=2))
+    world, agent = Sparse(dim=2), Thompson(sampler=SGLD(num_steps=2))
     whole = simulate(world, agent, rounds=20, runs=5, probes=[7, 20])
     parts = [
         simulate(world, agent, rounds=20, runs=runs, first_run=first, probes=[7, 20])

@@ -29,7 +29,7 @@ KEYS = [
     f"{group}.{key}"
     for group, registry in GROUPS.items()
     for name in registry.names()
-    for key in registry.defaults(name)
+    for key in registry.all_keys(name)
 ]
 # Not in here: what a person may ask for and will wait for, such as many steps.
 PLAIN = [key for key in KEYS if not key.endswith(".path")]
@@ -158,7 +158,7 @@ def test_many_studies_run_or_are_told_in_one_line(quick, said):
 @example(["sampler=sgld"], 1)
 @example(["environment=contextual", "agent=oful"], 1)
 def test_studies_that_are_really_run_end_whole(said, diagnosed):
-    if not any(word.partition("=")[0].endswith(("steps", "leapfrogs", "warmup")) for word in said):
+    if not any(word.partition("=")[0].endswith(("steps", "adaptation")) for word in said):
         assert_whole_or_told(said, diagnosed)
 
 

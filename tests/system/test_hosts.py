@@ -19,7 +19,7 @@ jax.distributed.initialize(address, num_processes=2, process_id=int(number))
 from fgtsva_ppl import PSGLD, Sparse, Thompson, simulate
 
 assert len(jax.devices()) == 2 * len(jax.local_devices())
-played = simulate(Sparse(dim=2), Thompson(sampler=PSGLD(steps=2)), rounds=8, runs=60, probes=[4])
+played = simulate(Sparse(dim=2), Thompson(sampler=PSGLD(num_steps=2)), rounds=8, runs=60, probes=[4])
 np.savez(path, regret=played.regret, position=played.snapshots[0].states.sampler.position)
 """
 
@@ -40,7 +40,7 @@ def test_two_hosts_have_the_results_of_one_process(tmp_path):
         for host in hosts:
             host.kill()
             host.wait()
-    alone = simulate(Sparse(dim=2), Thompson(sampler=PSGLD(steps=2)), rounds=8, runs=60, probes=[4])
+    alone = simulate(Sparse(dim=2), Thompson(sampler=PSGLD(num_steps=2)), rounds=8, runs=60, probes=[4])
     for path in paths:
         with np.load(path) as found:
             np.testing.assert_array_equal(found["regret"], alone.regret)
