@@ -57,7 +57,7 @@ def call(*arguments, **variables):
         (["list"], 0, ["nuts", "fgts_va", "figure1"]),
         (["list", "samplers"], 0, ["asymptotically"]),
         (["list", "studies"], 0, ["figure1"]),
-        (["list", "posteriors"], 0, ["posterior.variance", "modelled_by_context", "variance.initial_sigma"]),
+        (["list", "posteriors"], 0, ["posterior.variance", "modelled_by_context", "initial_sigma"]),
         (["list", "sampels"], 2, ["did you mean 'samplers'"]),
         (["run", "sampler=malla"], 2, ["did you mean 'mala'", "nuts"]),
         (["run", "study=figure0"], 2, ["did you mean 'figure"]),
