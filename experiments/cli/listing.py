@@ -65,7 +65,10 @@ def _samplers(catalogue: Catalogue, width: int) -> Table:
     columns = {title: key for title, key in INFO.items() if width >= MIN_WIDTH or key != "family"}
     for title, key in columns.items():
         texts = [title, *(info.get(key, "unknown") for info in infos.values())]
-        table.add_column(title, min_width=longest_word(texts))
+        longest = longest_word(texts)
+        # Rich does not shrink a column to its minimum, so on a narrow terminal all but the last are fixed.
+        fixed = longest if width < MIN_WIDTH and title != list(columns)[-1] else None
+        table.add_column(title, min_width=longest, width=fixed)
     for name, info in infos.items():
         table.add_row(name, *(escape(info.get(key, "unknown")) for key in columns.values()))
     return table
