@@ -4,8 +4,22 @@ from collections.abc import Sequence
 
 import typer
 
+from experiments.config.catalogue import Catalogue, load_catalogue
+from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS
+from experiments.config.study_files import study_names
+
 # The names of experiments.bench.PARTS, which cannot be imported without JAX
 BENCHMARKS = ("paper", "linear", "oracle", "nuts", "general", "asking", "diagnosing", "compiling", "memory")
+
+
+def names(group: str, catalogue: Catalogue) -> list[str]:
+    """The names of a group's members, or of the studies."""
+    return study_names() if group == "study" else list(catalogue[group])
+
+
+def plurals(catalogue: Catalogue) -> dict[str, str]:
+    """The groups by the names that `fgtsva list` takes."""
+    return {f"{group}s": group for group in catalogue} | {"studies": "study"}
 
 
 def complete_run(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -20,10 +34,6 @@ def complete_override(arguments: Sequence[str], incomplete: str) -> list[str]:
         arguments: The complete arguments before it.
         incomplete: What has been typed of it.
     """
-    from experiments.cli.listing import names
-    from experiments.config.catalogue import load_catalogue
-    from experiments.config.overrides import DIAGNOSTICS, NUMBERS, OPTIONS
-
     catalogue = load_catalogue()
     if arguments and incomplete.startswith("="):
         key, typed, prefix = arguments[-1], incomplete[1:], ""
@@ -49,9 +59,6 @@ def complete_override(arguments: Sequence[str], incomplete: str) -> list[str]:
 
 def complete_group(incomplete: str) -> list[str]:
     """Completions for `fgtsva list`."""
-    from experiments.cli.listing import plurals
-    from experiments.config.catalogue import load_catalogue
-
     return [name for name in plurals(load_catalogue()) if name.startswith(incomplete)]
 
 

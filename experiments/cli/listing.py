@@ -1,10 +1,13 @@
 """Shows the members of every group with their settings, for `fgtsva list`. Nothing here imports JAX."""
 
+from collections.abc import Mapping, Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from experiments.cli.columns import longest_word
+from experiments.cli.completion import names, plurals
 from experiments.config.catalogue import Catalogue, Setting, load_catalogue
 from experiments.config.study_files import read_study, study_names
 from samplers.errors import InputError, did_you_mean
@@ -16,11 +19,6 @@ INFO = {  # the fields of SamplerInfo, by column
     "needs": "needs",
 }
 MIN_WIDTH = 100  # columns of a terminal that has room for all fields
-
-
-def plurals(catalogue: Catalogue) -> dict[str, str]:
-    """The names by which `fgtsva list` knows the groups."""
-    return {f"{group}s": group for group in catalogue} | {"studies": "study"}
 
 
 def show(console: Console, name: str | None) -> None:
@@ -51,11 +49,6 @@ def show(console: Console, name: str | None) -> None:
         console.print(table)
 
 
-def names(group: str, catalogue: Catalogue) -> list[str]:
-    """The names of a group's members, or of the studies."""
-    return study_names() if group == "study" else list(catalogue[group])
-
-
 def _studies() -> Table:
     table = Table("study", "title", "question")
     for name in study_names():
@@ -72,20 +65,22 @@ def _samplers(catalogue: Catalogue, width: int) -> Table:
     columns = {title: key for title, key in INFO.items() if width >= MIN_WIDTH or key != "family"}
     for title, key in columns.items():
         texts = [title, *(info.get(key, "unknown") for info in infos.values())]
-        table.add_column(title, min_width=longest_word(texts))
+        longest = longest_word(texts)
+        # Rich does not shrink a column to its minimum, so on a narrow terminal all but the last are fixed.
+        fixed = longest if width < MIN_WIDTH and title != list(columns)[-1] else None
+        table.add_column(title, min_width=longest, width=fixed)
     for name, info in infos.items():
         table.add_row(name, *(escape(info.get(key, "unknown")) for key in columns.values()))
     return table
 
 
 def _members(catalogue: Catalogue, group: str) -> Table:
-    table = Table(group, "description", "settings")
+    rows = []
     for name, member in catalogue[group].items():
         inner = tuple(f"{field}." for field in member.components)
         own = {key: one for key, one in (member.settings or {}).items() if not key.startswith(inner)}
-        settings = "\n".join(_setting(key, setting) for key, setting in own.items())
-        table.add_row(name, escape(member.description), escape(settings), end_section=True)
-    return table
+        rows.append((name, member.description, _settings(own)))
+    return _table(group, rows)
 
 
 def _components(catalogue: Catalogue, group: str) -> list[Table]:
@@ -93,16 +88,33 @@ def _components(catalogue: Catalogue, group: str) -> list[Table]:
     owners = {field: member for member in catalogue[group].values() for field in member.components}
     tables = []
     for field, member in owners.items():
-        table = Table(f"{group}.{field}", "description", "settings")
+        rows = []
         for name, choice in member.components[field].items():
-            keys = [f"{field}.{key}" for key in choice.keys]
-            settings = "\n".join(_setting(key, (member.settings or {})[key]) for key in keys)
-            table.add_row(name, escape(choice.description), escape(settings), end_section=True)
-        tables.append(table)
+            own = {key: (member.settings or {})[f"{field}.{key}"] for key in choice.keys}
+            rows.append((name, choice.description, _settings(own)))
+        tables.append(_table(f"{group}.{field}", rows))
     return tables
 
 
-def _setting(key: str, setting: Setting) -> str:
-    default = "null" if setting.default is None else setting.default
-    valid = f" ({setting.valid})" if setting.valid else ""
-    return f"{key}={default}: {setting.doc}{valid}"
+def _table(heading: str, rows: Sequence[tuple[str, str, str]]) -> Table:
+    """A table of names, descriptions and settings, in which no word is broken."""
+    table = Table()
+    for title, *texts in zip((heading, "description", "settings"), *rows, strict=True):
+        table.add_column(title, min_width=longest_word([title, *texts]))
+    for row in rows:
+        table.add_row(*map(escape, row), end_section=True)
+    return table
+
+
+def _settings(settings: Mapping[str, Setting]) -> str:
+    """A line for each setting: its default, as a command line gives it, its meaning and its valid values."""
+    lines = []
+    for key, setting in settings.items():
+        valid = f" ({setting.valid})" if setting.valid else ""
+        lines.append(f"{key}={_as_override(setting.default)}: {setting.doc}{valid}")
+    return "\n".join(lines)
+
+
+def _as_override(value: object) -> str:
+    names = {None: "null", True: "true", False: "false"}
+    return names[value] if value is None or isinstance(value, bool) else str(value)

@@ -10,7 +10,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -72,6 +71,8 @@ def _replaced[T](values: list[T], new: Sequence[T]) -> Iterator[None]:
 
 def run_in_thread[Result](function: Callable[[], Result]) -> Result:
     """The result of a function that runs in a thread of its own, so that the main thread can receive signals."""
+    from concurrent.futures import Future, wait  # not needed by completion
+
     result: Future[Result] = Future()
 
     def run() -> None:

@@ -7,7 +7,8 @@ from experiments.config import titles
 from experiments.config.cell import Cell
 from experiments.config.comparison import AlgorithmRun, Comparison
 from experiments.config.grid import expand
-from experiments.config.overrides import BACKEND, BACKENDS, NUMBERS, Grid, positive_int, single
+from experiments.config.keys import BACKEND, BACKENDS, NUMBERS, Grid
+from experiments.config.overrides import positive_int, single
 from experiments.config.request import Request, parse_request
 from experiments.config.study import DaskBackend, Diagnostics, Study
 from experiments.config.study_files import DEFAULT

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.config.cell import GROUPS, Cell, needed_groups
-from experiments.config.overrides import MAX_CELLS, NUMBERS, Grid
+from experiments.config.keys import MAX_CELLS, NUMBERS, Grid
 from experiments.config.study_files import read_defaults
 from fgtsva_ppl.jax_config import PRECISIONS
 from samplers.errors import InputError

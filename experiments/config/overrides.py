@@ -8,18 +8,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType, QuotedString
 from hydra.errors import HydraException
 
+from experiments.config.keys import MAX_CELLS, PATHS, Grid
 from samplers.errors import InputError
-
-type Grid = dict[str, list[Any]]  # dotted key -> the values it takes
-
-NUMBERS = ("rounds", "runs", "seed", "record_every")  # settings of a cell beside its groups
-BACKENDS = ("local", "dask")
-BACKEND = ("backend.address", "backend.workers", "backend.runs_per_task")  # settings of backend=dask
-# Options of the command, one value each
-OPTIONS = ("study", "output", "precision", "bounds", "devices", "processes", "backend", *BACKEND)
-DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # options too; rounds are a list
-PATHS = ("output", "environment.path")  # one value each, not parsed
-MAX_CELLS = 10_000
 
 
 def parse(overrides: Sequence[str]) -> Grid:

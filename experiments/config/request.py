@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.config.catalogue import Catalogue, load_catalogue
-from experiments.config.overrides import DIAGNOSTICS, OPTIONS, Grid, parse, single
+from experiments.config.keys import DIAGNOSTICS, OPTIONS, Grid
+from experiments.config.overrides import parse, single
 from experiments.config.study_files import DEFAULT, read_study
 from experiments.config.validate import check_names
 

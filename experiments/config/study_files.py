@@ -4,8 +4,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from samplers.errors import InputError, did_you_mean
 
 DEFAULTS = Path(__file__).with_name("defaults.yaml")
@@ -25,9 +23,7 @@ def read_study(name: str) -> dict[str, Any]:
         raise InputError(
             f"unknown study {name!r}{did_you_mean(name, study_names())}; valid: {', '.join(study_names())}"
         )
-    data = OmegaConf.to_container(OmegaConf.load(STUDIES / name / "study.yaml"))
-    assert isinstance(data, dict)
-    study = {str(key): value for key, value in data.items()}
+    study = _read(STUDIES / name / "study.yaml")
     if "algorithms" in study:  # every algorithm is run in every world
         study["grids"] = [world | algorithm for algorithm in study["algorithms"] for world in study["worlds"]]
     return study
@@ -36,6 +32,12 @@ def read_study(name: str) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def read_defaults() -> dict[str, Any]:
     """The member of each group, and the numbers, of a cell for which nothing else is specified."""
-    data = OmegaConf.to_container(OmegaConf.load(DEFAULTS))
+    return _read(DEFAULTS)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    from omegaconf import OmegaConf  # takes a third of the time of a completion, which needs names only
+
+    data = OmegaConf.to_container(OmegaConf.load(path))
     assert isinstance(data, dict)
     return {str(key): value for key, value in data.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Set
 
 from experiments.config.catalogue import Catalogue
-from experiments.config.overrides import DIAGNOSTICS, NUMBERS, OPTIONS, Grid
+from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS, Grid
 from experiments.config.study_files import read_defaults
 from samplers.errors import InputError, did_you_mean
 

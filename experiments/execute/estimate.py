@@ -1,6 +1,5 @@
 """Estimates what a study will take: how many programs are compiled, and roughly how long it runs."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,6 @@ ROUND = 1.2e-6  # of a decision with 160 numbers in its action set, without grad
 GRADIENT = 3.0e-7  # of such a round's posterior
 STORE = 0.1  # of a cell's files and its share of figures
 ACTION_SET = 160.0  # numbers in an action set: 32 arms, 5 dimensions
-# The gradients of a draw are the product of these settings.
-GRADIENT_SETTINGS = ("steps", "leapfrogs", "integration_steps", "particles")
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,6 @@ def _program(cell: Cell) -> Any:
 
 def _simulation_seconds(cell: Cell) -> float:
     shape, sampler = cell.environment.shape, getattr(cell.agent, "sampler", None)
-    gradients = (
-        math.prod(int(getattr(sampler, name, 1)) for name in GRADIENT_SETTINGS) if sampler is not None else 0
-    )
+    gradients = sampler.expected_gradients if sampler is not None else 0
     size = max(1.0, shape.arms * shape.dim / ACTION_SET) ** 0.5  # arms are evaluated together
     return cell.rounds * cell.runs * size * (ROUND + GRADIENT * gradients)

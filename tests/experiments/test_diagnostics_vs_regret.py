@@ -132,7 +132,7 @@ def test_cheapest_is_the_least_work_close_to_the_oracle(study):
     assert found["sparse", "mala"].num_gradients == (20, 20, 20)
     assert found["sparse", "mala"].seconds == (1, 1, 1)
     assert found["sparse", "sgld"].num_gradients == (np.inf,) * 3
-    assert found["sparse", "mala"].work == "steps + 1"
+    assert found["sparse", "mala"].work == "num_steps + 1"
     rows = cost_rows(found)
     assert [row["sampler"] for row in rows] == [name for name in LEVELS if name != "exact"]
     assert rows[2]["gradients_high"] == 20

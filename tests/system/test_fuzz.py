@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from experiments.cli import commands
 from experiments.config.cell import GROUPS
-from experiments.config.overrides import OPTIONS
+from experiments.config.keys import OPTIONS
 from experiments.execute import job
 from experiments.figures.draw import Drawn
 from fgtsva_ppl import Simulation

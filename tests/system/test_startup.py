@@ -13,7 +13,7 @@ from experiments.cli.completion import BENCHMARKS, complete_override
 from experiments.config import catalogue as catalogue_module
 from experiments.config.catalogue import FILE, from_file, from_registries, load_catalogue, to_json
 from experiments.config.cell import GROUPS
-from experiments.config.overrides import DIAGNOSTICS, NUMBERS, OPTIONS
+from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS
 from experiments.config.request import parse_request
 from experiments.config.validate import OLD_KEYS
 from samplers.errors import InputError
@@ -57,7 +57,7 @@ def call(*arguments, **variables):
         (["list"], 0, ["nuts", "fgts_va", "figure1"]),
         (["list", "samplers"], 0, ["asymptotically"]),
         (["list", "studies"], 0, ["figure1"]),
-        (["list", "posteriors"], 0, ["posterior.variance", "modelled_by_context", "variance.initial_sigma"]),
+        (["list", "posteriors"], 0, ["posterior.variance", "modelled_by_context", "initial_sigma"]),
         (["list", "sampels"], 2, ["did you mean 'samplers'"]),
         (["run", "sampler=malla"], 2, ["did you mean 'mala'", "nuts"]),
         (["run", "study=figure0"], 2, ["did you mean 'figure"]),
