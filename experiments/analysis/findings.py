@@ -1,20 +1,18 @@
 """Sentences that follow from the numbers of any study: who leads, and who keeps up with exact draws."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.analysis.arrays import final_regret
 from experiments.analysis.costs import Cost
 from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.pairs import Pair
+from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import MIN_UNITS
-from experiments.analysis.summary import LOCKED_IN, final_regret, locked_share
+from experiments.analysis.summary import LOCKED_IN, locked_share
 from experiments.analysis.text import counted, last_key
 from experiments.config.cell import REFERENCE, Cell
-
-if TYPE_CHECKING:
-    from experiments.analysis.results import StudyResults
 
 MANY = 10  # intervals side by side, of which some exclude zero by chance
 NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics of the measurement or of the posterior
@@ -24,14 +22,14 @@ STEPS = "sampler.num_steps"  # the setting that is a sampler's budget
 type Budget = tuple[str, int]  # a sampler and its number of steps, 0 where it has none
 
 
-def default_findings(results: "StudyResults") -> list[str]:
+def default_findings(results: StudyResults) -> list[str]:
     """Which algorithms lead where a study compares some, else which samplers keep up with exact draws."""
     if not results.tuned_algorithms:
         return added_regret(results.pairs) + best_diagnostics(results) + gaps_to_exact(results.pairs)
     return standings(results) if results.comparison.sweep is None else along_sweep(results)
 
 
-def standings(results: "StudyResults") -> list[str]:
+def standings(results: StudyResults) -> list[str]:
     """Algorithms by their regret, at textbook and at tuned settings."""
     sentences = []
     for panel in dict.fromkeys(algorithm.panel for algorithm in results.tuned_algorithms):
@@ -52,7 +50,7 @@ def standings(results: "StudyResults") -> list[str]:
     return sentences
 
 
-def along_sweep(results: "StudyResults") -> list[str]:
+def along_sweep(results: StudyResults) -> list[str]:
     """Where along the study's varied setting each algorithm has its least regret."""
     sentences, key = [], str(results.comparison.sweep)
     algorithms = results.tuned_algorithms
@@ -124,7 +122,7 @@ def gaps_to_exact(pairs: Sequence[Pair]) -> list[str]:
     return sentences
 
 
-def best_diagnostics(results: "StudyResults") -> list[str]:
+def best_diagnostics(results: StudyResults) -> list[str]:
     """Which diagnostics rank the samplers as regret does."""
     probed = results.probed_pairs
     samplers = len({pair.sampler for pair in probed})
