@@ -9,11 +9,9 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap, to_hex
-from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -57,7 +55,7 @@ ALGORITHMS: dict[str, tuple[str, Any]] = {
 MAX_LEGEND = 14  # lines of a legend that fit into a panel
 FEW = 3  # lines of one colour that markers distinguish; more get shades
 
-type Handle = Artist | Container  # error bars are a container of artists
+type Handle = Any  # an Artist or, of error bars, a Container, which matplotlib's types of legends leave out
 
 RC: Any = {
     "axes.grid": True,
