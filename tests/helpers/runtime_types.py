@@ -69,13 +69,21 @@ def _is_own_named_tuple(value: Any) -> bool:
     return own and value.__module__.partition(".")[0] in PACKAGES
 
 
+def _hints(cls: type) -> dict[str, Any]:
+    """Annotations of the fields; those that name what only a type checker imports are left out."""
+    try:
+        return get_type_hints(cls, include_extras=True)
+    except NameError:
+        return {name: hint for name, hint in cls.__annotations__.items() if not isinstance(hint, str)}
+
+
 def _check(cls: type) -> None:
-    hints = get_type_hints(cls, include_extras=True)
+    hints = _hints(cls)
     fields = cls._fields
     scope: dict[str, Any] = {}
     exec(f"def fields({', '.join(fields)}): pass", scope)
     function = scope["fields"]
-    function.__annotations__ = {name: hints[name] for name in fields if mentions_array(hints[name])}
+    function.__annotations__ = {name: hint for name, hint in hints.items() if mentions_array(hint)}
     function.__qualname__ = cls.__qualname__
     function.__module__ = cls.__module__
     checker = jaxtyped(function, typechecker=beartype)
