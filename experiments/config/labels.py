@@ -64,7 +64,7 @@ def _most_common(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[s
         own = [cell.flat for cell in cells if cell.flat.get("sampler") == name]
         counts = {key: Counter(flat[key] for flat in own if key in flat) for key in keys}
         common = {key: count.most_common(1)[0][0] for key, count in counts.items() if len(count) > 1}
-        changed = (sum(flat[key] != value for key, value in common.items()) for flat in own)
+        changed = (sum(flat.get(key, value) != value for key, value in common.items()) for flat in own)
         if len(common) > 1 and max(changed, default=0) <= 1:
             values[name] = common
     return values
