@@ -59,7 +59,7 @@ def test_in_a_grid_a_setting_counts_for_the_components_that_have_it():
         ),
         (
             ["sampler.adaptation.num_steps=5"],
-            "sampler.adaptation.num_steps: no sampler.adaptation that was chosen has this setting; "
+            "sampler.adaptation.num_steps: no selected sampler.adaptation has this setting; "
             "these have it: window",
         ),
         (["sampler.adaptation=windw"], "unknown adaptation 'windw' (did you mean 'window'?)"),
@@ -70,7 +70,7 @@ def test_in_a_grid_a_setting_counts_for_the_components_that_have_it():
         ),
         (
             ["sampler=sgld", "sampler.adaptation=window"],
-            "sampler.adaptation: no sampler that was chosen has this setting; these have it: mala, barker",
+            "sampler.adaptation: no selected sampler has this setting; these have it: mala, barker",
         ),
     ],
 )
