@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.bench.timing import Measure, at_least, at_most, time_once
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute.diagnose import diagnose
 from fgtsva_ppl import FGTSVA, MALA, Linear, ThompsonAgent, simulate
 
@@ -69,7 +69,7 @@ def diagnosing(quick: bool) -> list[Measure]:
     """Time to diagnose a round per sampler of the default study, extrapolated to 100 runs at 12 rounds."""
     runs, probes = (2, (50,)) if quick else (10, (10, 100, 200))
     measures, first, each = [], 0.0, 0.0
-    for cell in resolve(["environment=sparse", "rounds=200", f"runs={runs}"]).cells:
+    for cell in compose(["environment=sparse", "rounds=200", f"runs={runs}"]).cells:
         simulation = simulate(cell.environment, cell.agent, rounds=200, runs=runs, probes=probes)
         times = [
             time_once(partial(diagnose, cell, simulation.snapshots, runs, _ignore_progress)).seconds

@@ -20,7 +20,7 @@ from samplers.settings import flatten, nested_fields
 MAX_RECORDS = 10**9  # recorded rounds of all runs of a cell together
 MAX_SEED = 2**32 - 1
 REFERENCE = "exact"  # the sampler that the others are compared with
-OWN = "own"  # the noise that leaves an environment's own noise unchanged; such a cell has no part `noise`
+DEFAULT_NOISE = "default"  # leaves the noise of an environment unchanged; such a cell has no part `noise`
 
 GROUPS: dict[str, Registry[Any]] = {
     "environment": ENVIRONMENTS,
@@ -153,7 +153,7 @@ def _built_in(cls: type) -> bool:
 
 def needed_groups(members: Mapping[str, str]) -> list[str]:
     """The groups that a cell with these members consists of."""
-    noise = [] if members["noise"] == OWN else ["noise"]
+    noise = [] if members["noise"] == DEFAULT_NOISE else ["noise"]
     return ["environment", *noise, "agent", *nested_fields(AGENTS[members["agent"]])]
 
 

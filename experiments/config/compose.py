@@ -142,6 +142,3 @@ def _check_probes(given: Mapping[str, list[Any]], diagnostics: Diagnostics, cell
     blocks = [cell.record_every for cell in cells if cell.record_every > 1]
     if blocks and diagnostics.runs:
         raise InputError(f"record_every={blocks[0]} needs diagnostics.runs=0: single rounds are probed")
-
-
-resolve = compose  # the earlier name

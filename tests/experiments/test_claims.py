@@ -26,7 +26,7 @@ from experiments.analysis.verdicts import (
     to_markdown,
 )
 from experiments.cli import commands
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.config.study_files import read_study
 from experiments.execute import runner
 from experiments.figures.curves import regret_curves
@@ -356,7 +356,7 @@ def test_the_theorem_comes_out_either_way():
 
 
 def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
-    made = resolve(["study=theorem"])  # at its own horizon
+    made = compose(["study=theorem"])  # at its own horizon
     (c,) = {cell.flat["posterior.c"] for cell in made.cells if bound(cell, np.array([1])).stated is not None}
     recommended = theory.recommended_finite(8, 4, 4000)
     assert c == pytest.approx(recommended.c, abs=5e-5)  # all digits that are written
@@ -370,16 +370,16 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
             assert np.all(found.stated > found.regret)  # so it is a bound at the rounded c too
             above.append(round(100 * (found.stated[-1] / found.regret[-1] - 1)))
     assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.comparison.choices)
-    shorter = resolve(["study=theorem", "rounds=1000"])
+    shorter = compose(["study=theorem", "rounds=1000"])
     assert all(bound(cell, rounds).stated is None for cell in shorter.cells)
     # with another alpha c is not enough, be it the one that goes with this alpha's dc
     c = theory.recommended_c(theory.finite_eluder_bound(8, 4, 4000, 0.1**-2), theory.finite_complexity(8))
-    other = resolve(["study=theorem", "posterior.alpha=0.1", f"posterior.c={c}"])
+    other = compose(["study=theorem", "posterior.alpha=0.1", f"posterior.c={c}"])
     assert all(bound(cell, rounds).stated is None for cell in other.cells)
 
 
 def test_both_bounds_are_drawn_and_told_apart():
-    made = resolve(["study=theorem", "environment.p=0.1", "posterior.c=0.1,0.2615"])
+    made = compose(["study=theorem", "environment.p=0.1", "posterior.c=0.1,0.2615"])
     data = {cell.id: tree(cell, 1.0) for cell in made.cells}
     assert made.comparison.bounds
     (axes,) = regret_curves(StudyResults.from_cells("theorem", made.cells, data, made.comparison)).axes
@@ -424,7 +424,7 @@ def test_claims_speak_of_algorithms_that_run(name):
 
 def test_every_claim_is_shown_at_both_levels_and_tuned_elsewhere():
     for name in ("figure1", "figure2", "table1"):
-        made = resolve([f"study={name}"])
+        made = compose([f"study={name}"])
         seeds = list(dict.fromkeys(cell.seed for cell in made.cells))
         assert len(seeds) == 2
         for seed in seeds:
@@ -501,5 +501,5 @@ def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
 
 def test_bounds_is_a_yes_or_a_no():
     with pytest.raises(InputError, match="true or false"):
-        resolve(["bounds=3"])
-    assert resolve(["bounds=true"]).comparison.bounds
+        compose(["bounds=3"])
+    assert compose(["bounds=true"]).comparison.bounds

@@ -23,7 +23,7 @@ from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, mean_interval, paired_difference, spearman
 from experiments.analysis.summary import LOCKED_IN
 from experiments.cli import terminal
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.config.study_files import study_names
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -78,7 +78,7 @@ def test_within_a_cell_ranks_are_those_of_the_gap_around_the_round_run_by_run(st
 def test_association_across_samplers_ranks_within_environments():
     """Every sampler has more TV and less of a gap in the one environment: pooled, the order would be turned round."""
     names = ",".join(LEVELS)
-    cells = resolve(
+    cells = compose(
         [f"sampler={names}", "environment=sparse,dense", f"rounds={ROUNDS}", f"runs={RUNS}"]
     ).cells
 
@@ -163,13 +163,13 @@ def test_summary_tells_heavy_tails(study):
 
 def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
     words = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
-    study = resolve(words)
+    study = compose(words)
     probes = study.diagnostics.probes(study.cells[0])
     assert (len(probes), probes[0], probes[-1]) == (12, 1, 1000)
     ratios = np.array(probes[6:]) / np.array(probes[5:-1])
     np.testing.assert_allclose(ratios, 1000 ** (1 / 11), rtol=0.05)
     assert study.diagnostics.runs == 10
-    named = resolve([*words, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
+    named = compose([*words, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
     assert (named.probes(study.cells[0]), named.runs) == ((3, 7), 2)
 
 
@@ -187,7 +187,7 @@ def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
 
 @pytest.mark.parametrize("name", study_names())
 def test_every_study_resolves_and_says_what_it_asks(name):
-    study = resolve([f"study={name}", "rounds=2", "runs=2"])
+    study = compose([f"study={name}", "rounds=2", "runs=2"])
     assert study.cells
     assert study.question.endswith("?")
     sweep = study.comparison.sweep

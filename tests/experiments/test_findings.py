@@ -8,7 +8,7 @@ from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
 
 from experiments.analysis.findings import best_diagnostics, cheapest_samplers
 from experiments.analysis.results import StudyResults
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.figures import sweeps
 from experiments.studies.bonus import findings as bonus
 from fgtsva_ppl.diagnostics import METRICS
@@ -173,7 +173,7 @@ def test_without_a_measured_accuracy_nothing_is_said_of_it():
 
 def test_the_reading_of_the_bonus_study_answers_its_question():
     words = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
-    study = resolve(["study=bonus", "environment=sparse", *words])
+    study = compose(["study=bonus", "environment=sparse", *words])
     cells = study.cells
     assert study.diagnostics.runs == 4
     assert study.diagnostics.probes(cells[0]) == (10,)
@@ -214,7 +214,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
 
 
 def test_the_reading_of_the_warm_starts_names_who_pays():
-    cells = resolve(
+    cells = compose(
         ["study=warmstart", "environment=sparse", "sampler=exact,sgld,mala", "rounds=50", "runs=40"]
     ).cells
 
@@ -240,7 +240,7 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
 
 def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
     words = ["environment=sparse", "sampler=exact,sgld", f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = resolve([*words, "posterior.alpha=1.0,0.1"]).cells
+    cells = compose([*words, "posterior.alpha=1.0,0.1"]).cells
 
     def tree(cell, i, stiff):
         slow = cell.flat["sampler"] == "sgld"

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.figures import draw, gap_plots
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -34,7 +34,7 @@ def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
 def studied(samplers):
     """Cells of which each has more regret a round than the one before, and the last less than exact draws."""
     words = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
-    cells = resolve([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    cells = compose([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     level = dict(zip(("exact", *samplers), [0.5, *np.linspace(0.6, 2, len(samplers) - 1), 0.3], strict=True))
     data = {c.id: made_up(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
     return StudyResults.from_cells("mine", cells, data)

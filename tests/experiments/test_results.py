@@ -19,7 +19,7 @@ from experiments.analysis import pairs, statistics
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
 from experiments.analysis.summary import records, to_csv, to_frame
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.config.study_files import study_names
 from samplers.errors import InputError
 
@@ -61,7 +61,7 @@ def test_settings_that_differ_are_coordinates_and_what_a_cell_lacks_is_missing(m
     assert list(made.regret["posterior.c"].values) == [cell.flat["posterior.c"] for cell in made.cells]
     assert set(made.regret.sel({"posterior.c": 1.0})["sampler"].values) == set(LEVELS)
     assert "posterior.alpha" not in made.regret.coords  # the same in all
-    cells = resolve(["agent=thompson,oful", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    cells = compose(["agent=thompson,oful", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     data = {cell.id: played(cell, np.ones((RUNS, ROUNDS))) for cell in cells}
     assert "" in StudyResults.from_cells("mine", cells, data).regret["posterior"].values
 

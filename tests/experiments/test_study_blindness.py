@@ -6,7 +6,7 @@ from helpers.made_up_cells import ROUNDS, RUNS, made_up
 
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.studies.blindness.findings import SIGNS, Examined, blind_spots, by_diagnostic
 
 WELL = {"tv": 0.1, "tv_floor": 0.05, "rhat": 1.05, "nested_rhat": 1.05, "ess_bulk": 450.0, "ess_tail": 450.0}
@@ -17,7 +17,7 @@ ILL |= {"divergences": 0.01, "unique": 0.05}
 
 def told_of(level=0.0, **known):
     """What is said of mala, of which this is known and all else is well."""
-    cells = resolve(["sampler=exact,mala", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    cells = compose(["sampler=exact,mala", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     levels = {"exact": 0.0, "mala": level}
     data = {
         cell.id: made_up(cell, levels[cell.flat["sampler"]], 0.0, seed=0, **WELL | known) for cell in cells
@@ -115,7 +115,7 @@ def test_a_diagnostic_is_counted_where_it_is_blind_and_where_it_cries_wolf():
 
 def test_a_cell_is_called_by_the_settings_that_are_not_as_usual():
     numbers = ["environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = resolve(["study=blindness", "sampler=exact,control", "posterior.c=0.003,10.0", *numbers]).cells
+    cells = compose(["study=blindness", "sampler=exact,control", "posterior.c=0.003,10.0", *numbers]).cells
     data = {cell.id: made_up(cell, 0.0, 0.5, tv_floor=0.05) for cell in cells}
     told = [
         text.split(": ")[1]

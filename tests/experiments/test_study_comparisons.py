@@ -7,7 +7,7 @@ import xarray as xr
 from experiments import studies
 from experiments.analysis.load import StoredCell
 from experiments.analysis.results import StudyResults
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.storage.codecs import rounds_to_tree
 from fgtsva_ppl import simulate
 
@@ -37,7 +37,7 @@ def results_of(name, cells):
 
 @pytest.mark.parametrize("name", ["general", "variance"])
 def test_the_cells_of_the_study_fit_together(name):
-    study = resolve([f"study={name}"])
+    study = compose([f"study={name}"])
     assert studies.hooks(name).findings is not None
     shown = {
         (cell.flat["environment"], cell.flat["agent"], cell.flat.get("posterior.variance"))
@@ -83,7 +83,7 @@ def test_each_kind_of_knowledge_is_compared_with_the_revealed_case():
 @pytest.mark.slow
 def test_thompson_sampling_beats_those_who_do_not_sample():
     """The study itself, in full: on digits and on the wheel, with the model that epsilon-greedy has too."""
-    cells = resolve(["study=general"]).cells
+    cells = compose(["study=general"]).cells
     data = {
         cell.id: rounds_to_tree(
             cell, simulate(cell.environment, cell.agent, rounds=cell.rounds, runs=cell.runs)

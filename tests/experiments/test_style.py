@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from experiments.analysis.results import StudyResults
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.figures import comparison_plots, curves, gap_plots, sweeps
 from experiments.figures.style import (
     COLOURS,
@@ -159,7 +159,7 @@ def test_panels_above_each_other_share_the_label_of_their_rounds():
 
 
 def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
-    cells = resolve(["study=warmstart", "environment=sparse", "rounds=20", "runs=40"]).cells
+    cells = compose(["study=warmstart", "environment=sparse", "rounds=20", "runs=40"]).cells
     data = {cell.id: tree(cell, 5.0) for cell in cells}
     with style():
         figure = sweeps.against_setting(

@@ -3,7 +3,7 @@
 from helpers.made_up_cells import ROUNDS, RUNS, made_up
 
 from experiments.analysis.results import StudyResults
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.figures import sweeps
 
 FLOOR = 0.04
@@ -11,7 +11,7 @@ FLOOR = 0.04
 
 def test_the_floor_of_tv_is_drawn_below_the_lines():
     words = ["environment=sparse,dense", "sampler=exact,mala", f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = resolve([*words, "sampler.num_steps=1,20"]).cells
+    cells = compose([*words, "sampler.num_steps=1,20"]).cells
     floors = {"sparse": FLOOR, "dense": 2 * FLOOR}
 
     def floor_of(cell):

@@ -9,7 +9,7 @@ import pytest
 from jax import Array
 from jaxtyping import Float, config
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute.dask_backend import concatenate_runs
 from experiments.storage.codecs import rounds_to_tree
 from fgtsva_ppl import Sparse, simulate
@@ -66,7 +66,7 @@ def test_a_declared_field_is_simulated_and_aggregated(with_score):
 
 def test_a_declared_field_is_stored_and_joined(with_score):
     words = ["environment=sparse", "environment.dim=2", "agent=uniform", "diagnostics.runs=0"]
-    (cell,) = resolve([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    (cell,) = compose([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     whole, *parts = (
         simulate(Sparse(dim=2), Scorer(), rounds=ROUNDS, runs=runs, first_run=first)
         for first, runs in ((0, RUNS), (0, 2), (2, 1))

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from experiments.analysis.results import StudyResults
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from fgtsva_ppl.diagnostics import METRICS
 
 RUNS, ROUNDS, PROBES, DIAGNOSED = 40, 50, (5, 20, 50), 4
@@ -52,7 +52,7 @@ def diagnosed(tree, metrics):
 def compared(*words, study="default", **metrics):
     """All of `LEVELS` on sparse, with TV in the order of regret; `metrics` maps a diagnostic to samplers' values."""
     numbers = [f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = resolve([f"sampler={','.join(LEVELS)}", "environment=sparse", *numbers, *words]).cells
+    cells = compose([f"sampler={','.join(LEVELS)}", "environment=sparse", *numbers, *words]).cells
     data = {}
     for seed, cell in enumerate(cells):
         name = cell.flat["sampler"]

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from fgtsva_ppl.simulation import Record, Simulation
 from fgtsva_ppl.timing import Seconds
 
@@ -37,7 +37,7 @@ def tree(cell, total, growth: float = 0.3, spread: float = 0.02) -> xr.DataTree:
 
 @lru_cache
 def study(name: str, *words: str):
-    return resolve(
+    return compose(
         [f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *words]
     )  # a later word replaces an earlier
 

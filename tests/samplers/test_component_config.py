@@ -2,14 +2,14 @@
 
 import pytest
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from samplers import HMC, MALA, DualAveraging, InputError, WindowAdaptation
 
 WORLD = ("environment=sparse", "rounds=10", "runs=2")
 
 
 def cells(*overrides):
-    return resolve([*WORLD, *overrides]).cells
+    return compose([*WORLD, *overrides]).cells
 
 
 def sampler_settings(cell):

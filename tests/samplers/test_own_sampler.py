@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from fgtsva_ppl import Sparse, Thompson, simulate
 from samplers import SAMPLERS, InputError, Registry, Sampler, validation
 from samplers.settings import settings
@@ -67,7 +67,7 @@ def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, mo
 
 
 def test_an_entry_point_is_known_to_the_command(restored, installed):
-    study = resolve(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"])
+    study = compose(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"])
     (cell,) = study.cells
     before = cell.id
     assert cell.flat["sampler"] == "multinomial_hmc"
@@ -75,11 +75,11 @@ def test_an_entry_point_is_known_to_the_command(restored, installed):
     with open(installed / "my_samplers.py", "a") as file:
         file.write("# another version\n")
     assert (
-        resolve(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"]).cells[0].id
+        compose(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"]).cells[0].id
         != before
     )
     with pytest.raises(InputError, match="did you mean 'multinomial_hmc'"):
-        resolve(["sampler=multinomal_hmc"])
+        compose(["sampler=multinomal_hmc"])
 
 
 def test_an_entry_point_is_found_by_name(installed):

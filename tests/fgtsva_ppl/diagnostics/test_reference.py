@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from experiments.execute import diagnose
 from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
 from fgtsva_ppl.diagnostics import ProbeSizes, Samples, probe, quality
@@ -114,7 +114,7 @@ def test_a_rejected_reference_is_not_used():
 
 
 def test_a_study_reports_a_rejected_reference(monkeypatch):
-    (cell,) = resolve(["sampler=mala", "environment=sparse", "rounds=9", "runs=2"]).cells
+    (cell,) = compose(["sampler=mala", "environment=sparse", "rounds=9", "runs=2"]).cells
     rng = np.random.default_rng(14)
     reference = rng.normal(size=(2, 4, 400, 5))
     reference[1] += 5 * np.arange(4)[:, None, None]  # every chain at a mode of its own

@@ -9,7 +9,7 @@ import pytest
 from helpers.environment_rounds import rounds
 from helpers.montecarlo import assert_frequencies
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from fgtsva_ppl import InputError, Thompson
 from fgtsva_ppl.environments import Digits, Iris, OpenML, TableBandit, datasets
 from fgtsva_ppl.simulation import check
@@ -155,8 +155,8 @@ def test_the_id_of_a_cell_depends_on_the_content_of_its_table(tmp_path, monkeypa
     for frame in (FRAME, FRAME.iloc[:3], FRAME):
         frame.to_csv(path, index=False)
         monkeypatch.setattr(datasets, "_digests", {})  # as in another process
-        ids.append(resolve(overrides).cells[0].id)
+        ids.append(compose(overrides).cells[0].id)
     assert ids[0] == ids[2] != ids[1]
     FRAME.iloc[:3].to_csv(path, index=False)
     with pytest.raises(InputError, match="has changed since this process read it"):
-        _ = resolve(overrides).cells[0].id
+        _ = compose(overrides).cells[0].id

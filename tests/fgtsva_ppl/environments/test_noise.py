@@ -7,7 +7,7 @@ from helpers.montecarlo import assert_law, assert_mean
 from helpers.worlds import rest_is_slow
 from scipy import stats
 
-from experiments.config.compose import resolve
+from experiments.config.compose import compose
 from fgtsva_ppl import NOISES, Contextual, InputError, Sparse, WithNoise
 
 BANDIT = Contextual(dim=3, arms=4)
@@ -41,9 +41,9 @@ def test_noise_follows_the_environments_sub_gaussian_convention():
 
 def test_noise_is_a_group_of_the_command_line():
     overrides = ["environment=quadratic", "reward=mlp", "sampler=mala", "rounds=3", "runs=1"]
-    plain, *noisy = resolve([*overrides, "noise=default,sparse,decaying", "noise.power=0.25"]).cells
+    plain, *noisy = compose([*overrides, "noise=default,sparse,decaying", "noise.power=0.25"]).cells
     assert "noise" not in plain.parts  # so that its id is that of a cell without a noise setting
-    assert plain.id == resolve(overrides).cells[0].id
+    assert plain.id == compose(overrides).cells[0].id
     assert [cell.flat["noise"] for cell in noisy] == ["sparse", "decaying"]
     assert noisy[1].flat["noise.power"] == 0.25
     assert isinstance(noisy[1].environment, WithNoise)
