@@ -62,7 +62,8 @@ def _cards(width: int) -> Table:
     for index in shown:
         told = [CARD[index], *(said[index] for said in cards.values())]
         longest = longest_word(told)
-        fixed = longest if width < WIDE and index != shown[-1] else None  # Rich does not shrink to the minimum
+        # Rich shrinks no column to its minimum, so in a narrow terminal all but the last have it.
+        fixed = longest if width < WIDE and index != shown[-1] else None
         made.add_column(CARD[index], min_width=longest, width=fixed)
     for name, said in cards.items():
         made.add_row(name, *(escape(said[index]) for index in shown))
