@@ -75,7 +75,7 @@ class Page:
     def __init__(
         self, browser: Browser, path: Path, width: int = 1280, height: int = 900, dark: bool = False
     ):
-        self.browser, self.address = browser, path.compose().as_uri()
+        self.browser, self.address = browser, path.resolve().as_uri()
         self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):

@@ -123,9 +123,9 @@ def play(checkout: Path, folder: Path, renames: dict[str, str]) -> None:
             told.append(f"{renames.get(key, key)}={value}")
         command = "from experiments.cli import main; main()"
         subprocess.run(
-            [sys.executable, "-c", command, "run", "--quiet", *told, f"output={(folder / name).compose()}"],
+            [sys.executable, "-c", command, "run", "--quiet", *told, f"output={(folder / name).resolve()}"],
             cwd=checkout,
-            env={**os.environ, "FGTSVA_CACHE": str(folder.compose() / "cache"), "PYTHONPATH": str(checkout)},
+            env={**os.environ, "FGTSVA_CACHE": str(folder.resolve() / "cache"), "PYTHONPATH": str(checkout)},
             check=False,
         )
         print(name, "stored", flush=True)

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).compose().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "fgtsva_ppl", "samplers")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 

@@ -19,7 +19,7 @@ from experiments.cli import commands
 from samplers import SAMPLERS
 from samplers.errors import InputError
 
-ROOT = Path(__file__).compose().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("experiments", "fgtsva_ppl", "samplers")
 NAMES = {"eval", "exec", "__import__", "compile"}
 ATTRIBUTES = {
@@ -254,7 +254,7 @@ def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
     seal(pickled)
     Path("secret.nc").write_bytes(linked.read_bytes())
     with h5py.File(linked, "w") as file:
-        file["regret"] = h5py.ExternalLink(str(Path("secret.nc").compose()), "/regret")
+        file["regret"] = h5py.ExternalLink(str(Path("secret.nc").resolve()), "/regret")
     seal(linked)
     code, _, err = fgtsva("run", *words)
     assert code == 0, err

@@ -10,7 +10,7 @@ import pytest
 from helpers import runtime_types
 from jaxtyping import Array, Float, TypeCheckError, jaxtyped
 
-ROOT = Path(__file__).compose().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 BARE = {"Array", "jax.Array", "np.ndarray"}
 
 

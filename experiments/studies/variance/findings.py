@@ -2,7 +2,7 @@
 
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import paired_difference
-from experiments.config.cell import OWN
+from experiments.config.cell import DEFAULT_NOISE
 
 SIGMA = "posterior.variance"
 
@@ -10,11 +10,11 @@ SIGMA = "posterior.variance"
 def findings(results: StudyResults) -> list[str]:
     """Regret noise by noise, against the case where sigma_t is revealed and against homoscedastic FGTS."""
     sentences = []
-    for noise in dict.fromkeys(cell.flat.get("noise", OWN) for cell in results.done):
+    for noise in dict.fromkeys(cell.flat.get("noise", DEFAULT_NOISE) for cell in results.done):
         regret = {
             str(cell.flat.get(SIGMA, cell.flat["posterior"])): results.final(cell)
             for cell in results.done
-            if cell.flat.get("noise", OWN) == noise
+            if cell.flat.get("noise", DEFAULT_NOISE) == noise
         }
         if "revealed" not in regret:
             continue
