@@ -61,7 +61,10 @@ def _cards(width: int) -> Table:
     shown = [index for index in range(len(CARD)) if width >= WIDE or CARD[index] != "family"]
     for index in shown:
         told = [CARD[index], *(said[index] for said in cards.values())]
-        made.add_column(CARD[index], min_width=longest_word(told))
+        longest = longest_word(told)
+        # Rich shrinks no column to its minimum, so in a narrow terminal all but the last have it.
+        fixed = longest if width < WIDE and index != shown[-1] else None
+        made.add_column(CARD[index], min_width=longest, width=fixed)
     for name, said in cards.items():
         made.add_row(name, *(escape(said[index]) for index in shown))
     return made

@@ -213,7 +213,7 @@ def _usual(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[str, An
         own = [cell.flat for cell in cells if cell.flat.get("sampler") == name]
         counts = {key: Counter(flat[key] for flat in own if key in flat) for key in keys}
         differing = {key: count.most_common(1)[0][0] for key, count in counts.items() if len(count) > 1}
-        apart = (sum(flat[key] != usual for key, usual in differing.items()) for flat in own)
+        apart = (sum(flat.get(key, usual) != usual for key, usual in differing.items()) for flat in own)
         if len(differing) > 1 and max(apart, default=0) <= 1:
             found[name] = differing
     return found

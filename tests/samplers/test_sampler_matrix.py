@@ -291,6 +291,7 @@ def test_any_pair_is_a_kernel():
     assert draw.num_gradients == 7
 
 
+@settings
 class WithInfo(Own):
     info: ClassVar[SamplerInfo] = SamplerInfo("a", "b", "c", "d")
 

@@ -119,8 +119,9 @@ def test_extreme_cases_stay_finite():
 def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
     log, model = played("fixed"), flat_model(Linear(), 3)
     history = remembered(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
-    a = posterior_target(FGTSA(eta=0.3, lam=0.7), model, history, log.next)
-    b = posterior_target(FGTSB(eta=0.3, lam=0.7 * ROUNDS), model, history, log.next)
+    round_ = jax.tree.map(jnp.asarray, log.next)
+    a = posterior_target(FGTSA(eta=0.3, lam=0.7), model, history, round_)
+    b = posterior_target(FGTSB(eta=0.3, lam=0.7 * ROUNDS), model, history, round_)
     keys = jax.random.split(jax.random.key(0), 20)
     ours, theirs = (jax.jit(jax.vmap(target.exact))(keys) for target in (a, b))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
@@ -132,7 +133,7 @@ def test_exact_draws_of_a_posterior_have_its_log_density():
     """Precision, shift and lam as the posterior passes them on, against importance sampling of it."""
     posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), flat_model(Linear(), 3)
     history = remembered(posterior, "fixed", Linear())
-    target = posterior_target(posterior, model, history, log.next)
+    target = posterior_target(posterior, model, history, jax.tree.map(jnp.asarray, log.next))
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
     positions = np.asarray(jax.jit(lambda keys: jax.lax.map(target.exact, keys, batch_size=500))(keys))
     rng = np.random.default_rng(SEED)
