@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
@@ -60,15 +61,19 @@ class ActionInfo(NamedTuple):
     """
 
     acceptance_rate: Annotated[
-        Float[Array, "*batch"],
+        Float[Array | np.ndarray, "*batch"],
         Quantity(
             "float32", "mean", "mean acceptance probability; NaN where no proposal is accepted or rejected"
         ),
     ]
-    num_divergent: Annotated[Int[Array, "*batch"], Quantity("int32", "sum", "divergent transitions")]
-    num_gradients: Annotated[Int[Array, "*batch"], Quantity("int32", "sum", "gradient evaluations")]
+    num_divergent: Annotated[
+        Int[Array | np.ndarray, "*batch"], Quantity("int32", "sum", "divergent transitions")
+    ]
+    num_gradients: Annotated[
+        Int[Array | np.ndarray, "*batch"], Quantity("int32", "sum", "gradient evaluations")
+    ]
     num_resets: Annotated[
-        Int[Array, "*batch"],
+        Int[Array | np.ndarray, "*batch"] | Bool[Array | np.ndarray, "*batch"],
         Quantity(
             "int32", "sum", "1 if the decision was not finite and the last finite position was used instead"
         ),

@@ -19,6 +19,7 @@ from jax import Array
 from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.agents import serialization
+from fgtsva_ppl.agents._inputs import feature_matrix, finite_number, standard_deviation
 from fgtsva_ppl.agents.thompson import EmbeddedRound, Thompson, ThompsonState
 from fgtsva_ppl.posteriors import FGTSVA, Posterior
 from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
@@ -113,10 +114,10 @@ class ThompsonAgent:
         number = self._number(question)
         answered = self.pending[number]
         if self.settings.posterior.needs_sigma_after:
-            answered = answered._replace(sigma=_deviation(sigma, "tell"))
+            answered = answered._replace(sigma=standard_deviation(sigma, "tell"))
         elif sigma is not None:
             raise InputError("tell takes sigma only for a posterior with variance=revealed_after")
-        value = _finite(reward, "reward")
+        value = finite_number(reward, "reward")
         state = self._with_room()
         assert self._shape is not None
         round = EmbeddedRound(
@@ -130,9 +131,9 @@ class ThompsonAgent:
         """Adds the rewards of several questions, by their numbers. If one is not valid, none is added."""
         for question, reward in rewards.items():
             self._number(question)
-            _finite(reward, "reward")
+            finite_number(reward, "reward")
             if self.settings.posterior.needs_sigma_after:
-                _deviation(None if sigmas is None else sigmas.get(question), "tell")
+                standard_deviation(None if sigmas is None else sigmas.get(question), "tell")
         for question, reward in rewards.items():
             self.tell(reward, question, None if sigmas is None else sigmas.get(question))
 
@@ -213,8 +214,8 @@ class ThompsonAgent:
 
     def _prepare(self, features: Any, sigma: float | None) -> tuple[ThompsonState, Round]:
         """The state before a question, and the question as a round."""
-        actions = _matrix(features)
-        deviation = _deviation(sigma, "ask") if self.settings.posterior.needs_sigma_before else 0.0
+        actions = feature_matrix(features)
+        deviation = standard_deviation(sigma, "ask") if self.settings.posterior.needs_sigma_before else 0.0
         round = Round(jnp.asarray(actions), jnp.asarray(deviation))
         if self._shape is not None and actions.shape != self._shape[:2]:
             raise InputError(f"features have shape {actions.shape}, and had {self._shape[:2]} before")
@@ -284,37 +285,3 @@ def _arms(
         return agent.act(key, state, embedded)[1]
 
     return jax.lax.map(arm, keys) if agent.sequential else jax.vmap(arm)(keys)
-
-
-def _matrix(features: Any) -> Float[np.ndarray, "arms dim"]:
-    try:
-        matrix = np.asarray(features, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("features must be numbers, a row for each arm") from None
-    if matrix.ndim != 2 or not matrix.size or not np.all(np.isfinite(matrix)):
-        raise InputError(
-            f"features must be finite numbers, a row for each arm; they have shape {matrix.shape}"
-        )
-    return matrix
-
-
-def _finite(value: Any, name: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}={value!r} must be a number") from None
-    if not np.isfinite(number):
-        raise InputError(f"{name}={value!r} must be finite")
-    return number
-
-
-def _deviation(sigma: float | None, verb: str) -> float:
-    if sigma is None:
-        raise InputError(
-            f"{verb} needs sigma, the standard deviation of the round's noise; where it is never known, "
-            "use FGTSVA(variance='estimated') or another posterior"
-        )
-    deviation = _finite(sigma, "sigma")
-    if deviation < 0:
-        raise InputError(f"sigma={sigma!r} must not be negative")
-    return deviation

@@ -94,7 +94,7 @@ def run_program(program: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
     return value, {name: site for name, site in trace.items() if _is_latent(site)}
 
 
-def unconstrained(sites: Mapping[str, Any]) -> dict[str, Array]:
+def unconstrained(sites: Mapping[str, Any]) -> dict[str, Float[Array, "..."]]:
     """The values of sites, mapped to the whole space."""
     return {name: biject_to(site["fn"].support).inv(site["value"]) for name, site in sites.items()}
 

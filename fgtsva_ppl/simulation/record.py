@@ -26,10 +26,10 @@ class Record(NamedTuple):
     """
 
     regret: Annotated[
-        Float[Array, "*batch"],
+        Float[Array | np.ndarray, "*batch"],
         Quantity("float64", "sum", "f*(x_t, a*_t) - f*(x_t, a_t), not summed over earlier rounds"),
     ]
-    action: Annotated[Int[Array, "*batch"], Quantity("int32", "last", "index of the chosen arm")]
+    action: Annotated[Int[Array | np.ndarray, "*batch"], Quantity("int32", "last", "index of the chosen arm")]
     info: ActionInfo
 
     @classmethod

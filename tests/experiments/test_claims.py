@@ -28,7 +28,7 @@ from experiments.analysis.verdicts import (
 from experiments.cli import commands
 from experiments.config.compose import compose
 from experiments.config.study_files import read_study
-from experiments.execute import runner
+from experiments.execute import job
 from experiments.figures.curves import regret_curves
 from fgtsva_ppl import theory
 from samplers.errors import InputError
@@ -464,7 +464,7 @@ def run(*words, monkeypatch, capsys):
     ],
 )
 def test_a_study_of_algorithms_from_command_to_report(name, words, figures, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(runner, "simulate", simulation)
+    monkeypatch.setattr(job, "simulate", simulation)
     monkeypatch.chdir(tmp_path)
     out = run(
         f"study={name}", *words, "rounds=16", "runs=3", "output=here", monkeypatch=monkeypatch, capsys=capsys

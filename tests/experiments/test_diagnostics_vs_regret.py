@@ -176,7 +176,7 @@ def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
 def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
     cells = study.cells
     console = Console(file=StringIO(), force_terminal=True, width=150)
-    with terminal.progress(console, cells, probes=2 * len(cells)) as tell:
+    with terminal.progress(console, cells, num_probes=2 * len(cells)) as tell:
         tell(cells[0], ROUNDS, 0)
         tell(cells[0], ROUNDS, 2)
         tell(cells[1], ROUNDS, 1)

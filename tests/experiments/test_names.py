@@ -37,7 +37,7 @@ def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
 
 def test_one_agent_that_heeds_a_word_is_enough():
     made = compose(
-        ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=own"]
+        ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=default"]
     )
     assert [cell.flat["agent"] for cell in made.cells] == ["oful", "thompson"]
 

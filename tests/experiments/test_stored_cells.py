@@ -41,8 +41,11 @@ def made_up(cell, snapshots=()):
     """A simulation of a cell with numbers that are all different."""
     shape = (cell.runs, cell.rounds // cell.record_every)
     numbers = np.arange(np.prod(shape)).reshape(shape)
-    arrays = {name: 100.0 * i + numbers for i, name in enumerate(Record.fields())}
-    record = Record.from_arrays(arrays | {"num_resets": np.zeros(shape)})
+    arrays = {
+        name: (100 * i + numbers).astype(quantity.dtype)
+        for i, (name, quantity) in enumerate(Record.fields().items())
+    }
+    record = Record.from_arrays(arrays | {"num_resets": np.zeros(shape, int)})
     return Simulation(record, np.zeros(cell.runs, bool), Seconds(1.5, 2.5), tuple(snapshots))
 
 

@@ -50,7 +50,7 @@ def test_the_cells_of_the_study_fit_together(name):
         for cell in study.cells:
             cell.check()
     else:
-        known = {"revealed", "afterwards", "estimated", "modelled", "by_context", None}
+        known = {"revealed", "revealed_after", "estimated", "modelled", "modelled_by_context", None}
         assert {sigma for *_, sigma in shown} == known
 
 

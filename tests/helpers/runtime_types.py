@@ -77,6 +77,12 @@ def _hints(cls: type) -> dict[str, Any]:
         return {name: hint for name, hint in cls.__annotations__.items() if not isinstance(hint, str)}
 
 
+def _constructs(caller: types.FrameType, name: str) -> bool:
+    """Whether our own code calls the class by its name; a compiled function that returns one does not."""
+    ours = caller.f_globals.get("__name__", "").partition(".")[0] in PACKAGES
+    return ours and name in (*caller.f_code.co_names, *caller.f_code.co_freevars)
+
+
 def _check(cls: type) -> None:
     hints = _hints(cls)
     fields = cls._fields
@@ -91,8 +97,7 @@ def _check(cls: type) -> None:
 
     def construct(kind: type, *args: Any, **kwargs: Any) -> Any:
         instance = original(kind, *args, **kwargs)
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        if caller.partition(".")[0] in PACKAGES:
+        if _constructs(sys._getframe(1), cls.__name__):
             checker(*instance)
         return instance
 

@@ -47,8 +47,8 @@ def mentions_bare_array(annotation):
         if ast.unparse(annotation.value) in ("Callable", "ClassVar", "Iterator"):
             return False
         elements = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
-        if elements and ast.unparse(elements[0]) in BARE:
-            return False  # Float[Array, "..."]
+        if elements and set(ast.unparse(elements[0]).split(" | ")) <= BARE:
+            return False  # Float[Array, "..."], Float[Array | np.ndarray, "..."]
         return mentions_bare_array(annotation.slice)
     if ast.unparse(annotation) in BARE:
         return True
