@@ -220,7 +220,7 @@ COUNTED = {
 }
 
 
-@pytest.mark.parametrize("name", rest_is_slow(COUNTED, STUDIED))
+@pytest.mark.parametrize("name", rest_is_slow(COUNTED, (*STUDIED, "adjusted_mclmc")))
 def test_gradients_are_counted(name):
     """Against a log-density that counts how often it is differentiated. (svgd, vi: by shape; pathfinder: see there.)"""
     seen = []

@@ -132,3 +132,14 @@ def test_each_envelope_alone_gives_the_distribution(forced, pull, monkeypatch):
     assert_frequencies(arm_counts(positions, case.actions), probabilities)
     mass = getattr(choose(case.tilted), forced)
     assert_mean(proposals, np.exp(mass - log_mass.sum()))
+
+
+def test_no_two_draws_are_the_same_where_several_blocks_are_needed():
+    """Each block of proposals has a key of its own; with one key for all, a later block would repeat the first."""
+    case = correlated("hypercube").stretched(1.2)
+    number = 4 * tilted_gaussian.BLOCK
+    draw = jax.jit(tilted_gaussian.exact_draws, static_argnums=2)
+    draws = np.asarray(draw(jax.random.key(SEED), case.tilted, number))
+    assert len(np.unique(draws, axis=0)) == number
+    _, _, proposals = cached_draws("hypercube", 0.6)
+    assert np.mean(proposals) > 1.5  # one block of as many proposals as draws would not do
