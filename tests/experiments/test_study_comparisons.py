@@ -10,7 +10,7 @@ from experiments.analysis.comparisons import general, variance
 from experiments.analysis.findings import READINGS
 from experiments.config.compose import resolve
 from experiments.storage.folder import rounds_tree
-from fgtsva_ppl import simulate
+from fgtsva_ppl import VARIANCE_MODELS, simulate
 
 RUNS = 20
 RNG = np.random.default_rng(0)
@@ -42,8 +42,8 @@ def test_the_cells_of_the_study_fit_together(name):
         for cell in study.cells:
             cell.check()
     else:
-        known = {"revealed", "afterwards", "estimated", "modelled", "by_context", None}
-        assert {sigma for *_, sigma in shown} == known
+        known = {*VARIANCE_MODELS.names(), None}
+        assert {variance for *_, variance in shown} == known
 
 
 def test_thompson_sampling_is_compared_with_those_who_do_not_sample():
