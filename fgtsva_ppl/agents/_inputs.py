@@ -32,7 +32,7 @@ def finite_number(value: Any, name: str) -> float:
     return number
 
 
-def standard_deviation(sigma: float | None, verb: str) -> float:
+def standard_deviation(sigma: Any, verb: str) -> float:
     """A standard deviation that `verb` (ask or tell) cannot do without."""
     if sigma is None:
         raise InputError(

@@ -60,8 +60,8 @@ class ThompsonAgent:
         *,
         warm_start: bool = True,
         control_variate: bool = False,
-        horizon: int = 1000,
-        seed: int = 0,
+        horizon: int | np.integer = 1000,
+        seed: int | np.integer = 0,
     ) -> None:
         """Creates an agent without any data.
 
@@ -75,7 +75,7 @@ class ThompsonAgent:
             seed: Of the agent's own randomness.
         """
         agent = Thompson(reward, posterior, sampler, warm_start, control_variate)
-        self.settings = agent.for_horizon(horizon)
+        self.settings = agent.for_horizon(int(horizon))
         self.horizon, self.seed = int(horizon), int(seed)
         self.questions = 0
         self.num_resets = 0
@@ -85,12 +85,12 @@ class ThompsonAgent:
         self._state: ThompsonState | None = None
         self._capacity = SMALLEST_CAPACITY
 
-    def ask(self, features: Any, sigma: float | None = None) -> int:
+    def ask(self, features: Any, sigma: Any = None) -> int:
         """Chooses an arm.
 
         Args:
-            features: One row for each arm, with shape (arms, dim).
-            sigma: Standard deviation of the round's noise, if the posterior needs it before the action.
+            features: One row for each arm: anything that NumPy makes an array of shape (arms, dim) of.
+            sigma: A number, the standard deviation of the round's noise, if the posterior needs it before the action.
 
         Returns:
             The index of the arm to pull.
@@ -103,11 +103,11 @@ class ThompsonAgent:
         self.questions += 1
         return int(arm)
 
-    def tell(self, reward: float, question: int | None = None, sigma: float | None = None) -> None:
+    def tell(self, reward: Any, question: int | None = None, sigma: Any = None) -> None:
         """Adds the reward of a question.
 
         Args:
-            reward: The observed reward.
+            reward: The observed reward, a number.
             question: Number of the question, counted from 0; None for the only one that is pending.
             sigma: Standard deviation of the round's noise, if the posterior needs it with the reward.
         """
@@ -127,7 +127,7 @@ class ThompsonAgent:
         self._state = _update(self.settings, state, round, jnp.asarray(answered.arm), jnp.asarray(value))
         del self.pending[number]
 
-    def tell_all(self, rewards: Mapping[int, float], sigmas: Mapping[int, float] | None = None) -> None:
+    def tell_all(self, rewards: Mapping[int, Any], sigmas: Mapping[int, Any] | None = None) -> None:
         """Adds the rewards of several questions, by their numbers. If one is not valid, none is added."""
         for question, reward in rewards.items():
             self._number(question)
@@ -142,9 +142,7 @@ class ThompsonAgent:
         for question in questions:
             del self.pending[self._number(question)]
 
-    def probabilities(
-        self, features: Any, sigma: float | None = None, draws: int = 100
-    ) -> Float[np.ndarray, " arms"]:
+    def probabilities(self, features: Any, sigma: Any = None, draws: int = 100) -> Float[np.ndarray, " arms"]:
         """Estimates how likely `ask` is to choose each arm, without changing the agent.
 
         Args:
@@ -212,7 +210,7 @@ class ThompsonAgent:
             "shape": self._shape,
         }
 
-    def _prepare(self, features: Any, sigma: float | None) -> tuple[ThompsonState, Round]:
+    def _prepare(self, features: Any, sigma: Any) -> tuple[ThompsonState, Round]:
         """The state before a question, and the question as a round."""
         actions = feature_matrix(features)
         deviation = standard_deviation(sigma, "ask") if self.settings.posterior.needs_sigma_before else 0.0

@@ -152,7 +152,7 @@ def test_save(cls: Any, case: str) -> None:
     for layer in range(settings["layers"]):
         precision, theta = reference.regression(layer + 1, DIM)
         np.testing.assert_allclose(state.ridge.precision[layer], precision, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(at(state.ridge, layer).estimate, theta, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(at(state.ridge, jnp.asarray(layer)).estimate, theta, rtol=1e-6, atol=1e-9)
     if case in ("sure", "last"):
         assert set(reference.branches) == {"exploit", "explore"}
         assert np.sum(state.pulls) < ROUNDS, "branch (i) does not update"

@@ -160,7 +160,7 @@ def test_gaussian_part_and_bonus_make_up_the_log_density(case):
     np.testing.assert_allclose(shift, 2 * weighted.T @ log.reward, rtol=1e-12)
     model = flat_model(Linear(), dim)
     quadratic = [-x @ precision @ x / 2 + shift @ x for x in points(world)]
-    bonus = [float(posterior.bonus(model.function(x), history, log.next)) for x in points(world)]
+    bonus = [float(posterior.bonus(model.function(jnp.asarray(x)), history, log.next)) for x in points(world)]
     rest = value[:, 0] - np.add(quadratic, bonus)
     np.testing.assert_allclose(rest, rest[0], rtol=1e-11)
 

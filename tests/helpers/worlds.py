@@ -98,7 +98,7 @@ def played(world: str) -> Log:
     start = agent.start(jax.random.fold_in(key, 3), environment.shape)
     _, log = jax.jit(partial(jax.lax.scan, turn))(start, jnp.arange(ROUNDS))
     last, _ = environment.round(jax.random.fold_in(key, 4), instance, jnp.asarray(ROUNDS))
-    return Log(*map(np.asarray, log), jax.tree.map(np.asarray, last))
+    return Log(*map(np.asarray, log), jax.tree.map(jnp.asarray, last))
 
 
 @lru_cache

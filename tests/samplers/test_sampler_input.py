@@ -13,7 +13,7 @@ from fgtsva_ppl.agents import AGENTS, Ensemble
 from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.feel_good import FGTSA, TS
 from fgtsva_ppl.posteriors.history import ReplayBuffer, empty
-from fgtsva_ppl.rewards import flat_model
+from fgtsva_ppl.rewards import Reward, flat_model
 from fgtsva_ppl.simulation import check, simulate
 from fgtsva_ppl.types import Round
 from samplers import SAMPLERS, InputError, SamplerState, Target
@@ -21,7 +21,7 @@ from samplers.settings import settings
 
 
 @settings
-class Sigmoid:
+class Sigmoid(Reward):
     """A reward that is not linear, with a Gaussian prior."""
 
     def program(self, dim):
@@ -33,7 +33,7 @@ class Sigmoid:
 
 
 @settings
-class HeavyTailed:
+class HeavyTailed(Reward):
     """A reward whose prior is not Gaussian."""
 
     def program(self, dim):
