@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
-
 from experiments.analysis.comparisons import general, variance
+
 from experiments.analysis.findings import READINGS
 from experiments.config.compose import resolve
 from experiments.storage.folder import rounds_tree
