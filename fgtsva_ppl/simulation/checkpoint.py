@@ -46,7 +46,7 @@ class Unsaved(NamedTuple):
 
     rounds: int
     carry: Any
-    chunks: list[list[Shaped[np.ndarray, "padded_runs chunk"]]]
+    chunks: list[list[Shaped[np.ndarray, "padded_runs _"]]]
     snapshots: list[Snapshot]
     clock: Stopwatch
 
@@ -58,7 +58,7 @@ class Unsaved(NamedTuple):
 
 
 def join_chunks(
-    chunks: list[list[Shaped[np.ndarray, "padded_runs chunk"]]],
+    chunks: list[list[Shaped[np.ndarray, "padded_runs _"]]],
 ) -> list[Shaped[np.ndarray, "padded_runs rounds"]]:
     """Concatenates the leaves of consecutive records along their rounds."""
     return [np.concatenate(leaves, axis=1) for leaves in zip(*chunks, strict=True)]

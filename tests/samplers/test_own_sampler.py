@@ -72,12 +72,11 @@ def test_an_entry_point_is_known_to_the_command(restored, installed):
     before = cell.id
     assert cell.flat["sampler"] == "multinomial_hmc"
     assert cell.agent.sampler.num_steps == 4
-    with open(installed / "my_samplers.py", "a") as file:
-        file.write("# another version\n")
-    assert (
-        compose(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"]).cells[0].id
-        != before
-    )
+    for line, same in (("# a comment\n", True), ("VERSION = 2\n", False)):
+        with open(installed / "my_samplers.py", "a") as file:
+            file.write(line)
+        (again,) = compose(["sampler=multinomial_hmc", "sampler.num_steps=4", "environment=sparse"]).cells
+        assert (again.id == before) is same
     with pytest.raises(InputError, match="did you mean 'multinomial_hmc'"):
         compose(["sampler=multinomal_hmc"])
 

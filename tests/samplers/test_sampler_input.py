@@ -173,7 +173,7 @@ def test_a_member_of_the_ensemble_has_the_law_of_the_posterior():
     agent = Ensemble(posterior=posterior, members=4000)
     state = agent.start(jax.random.key(SEED), environment.shape)
     history = empty(linear=True, keep_actions=False, arms=4, dim=2, capacity=1)
-    actions = environment.actions(jax.random.key(0))
+    actions = environment.round_actions(jax.random.key(0))
     rewards, arms = [0.3, -0.5, 0.9, 0.1], [0, 1, 0, 3]
     for t, (reward, arm, sigma) in enumerate(zip(rewards, arms, [1.0, 0.0, 0.5, 1.0], strict=True)):
         arm, reward, sigma = jnp.asarray(arm), jnp.asarray(reward), jnp.asarray(sigma)
@@ -195,7 +195,7 @@ def test_the_ensembles_feel_good_step_goes_to_the_mode():
     agent = Ensemble(posterior=FGTSVA(c=0.5, alpha=0.1))
     environment = Sparse(dim=3)
     state = agent.start(jax.random.key(0), environment.shape)
-    seen = Round(environment.actions(jax.random.key(0)), jnp.asarray(0.4))
+    seen = Round(environment.round_actions(jax.random.key(0)), jnp.asarray(0.4))
     mean = jnp.linalg.solve(state.precision, state.shifts[0])
     lam = agent.posterior.bonus_scale(state.total_variance, seen.sigma)
 
