@@ -45,7 +45,7 @@ from fgtsva_ppl.simulation import Simulation, simulate  # noqa: E402
 from fgtsva_ppl.types import Agent, Environment, Outcome, Round, Shape  # noqa: E402
 from samplers import HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, Exact, InputError  # noqa: E402
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AGENTS",

@@ -86,6 +86,11 @@ class Environment(ABC):
     subgaussian: bool = False  # sigma_t is a sub-Gaussian norm: the noise has variance sigma_t^2 / 4
 
     @property
+    def content_digest(self) -> str | None:
+        """Digest of the data that the rounds are drawn from; None if everything follows from the settings."""
+        return None
+
+    @property
     @abstractmethod
     def shape(self) -> Shape:
         """Sizes and structure of the rounds."""
@@ -117,6 +122,11 @@ class Agent(ABC):
     def sequential(self) -> bool:
         """Whether runs are computed one after the other; see samplers.Sampler.sequential."""
         return False
+
+    @property
+    def expected_gradients(self) -> int:
+        """Gradients that a decision takes with these settings, for estimates of time."""
+        return 0
 
     def for_horizon(self, rounds: int) -> "Agent":
         """Fills in every setting that is derived from the number of rounds."""

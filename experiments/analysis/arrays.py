@@ -1,5 +1,6 @@
 """Quantities of one cell's stored arrays, and the arrays of several cells as one."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,6 +11,9 @@ from jaxtyping import Float, Num
 from experiments.config.cell import GROUPS, Cell
 from experiments.config.labels import varied
 from experiments.storage.codecs import values
+from samplers.errors import InputError
+
+ROUND = re.compile(r"round_(\d+)")  # group of a probed round below a cell's
 
 type CellData = Mapping[str, xr.DataTree]  # the arrays of cells, by id
 
@@ -73,3 +77,17 @@ def _indexed[T: (xr.Dataset, xr.DataArray)](part: T) -> T:
     return part.assign_coords(
         {dim: np.arange(size) for dim, size in part.sizes.items() if dim not in part.coords}
     )
+
+
+def probed_rounds(data: xr.DataTree) -> list[int]:
+    """The rounds of a cell whose chains are stored."""
+    return sorted(int(matched[1]) for name in data.children if (matched := ROUND.fullmatch(name)))
+
+
+def chains_of_round(data: xr.DataTree, round: int) -> xr.DataTree:
+    """The chains of a cell's first run at a probed round: ArviZ's groups `posterior` and `sample_stats`."""
+    probed = probed_rounds(data)
+    if round not in probed:
+        raise InputError(f"round {round} was not probed; probed: {', '.join(map(str, probed)) or 'none'}")
+    groups = data.children[f"round_{round}"].children
+    return xr.DataTree.from_dict({name: group.to_dataset(inherit=False) for name, group in groups.items()})

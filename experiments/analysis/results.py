@@ -1,6 +1,5 @@
 """`StudyResults`: everything that is derived from the stored cells of a study, each quantity computed once."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from experiments import studies
-from experiments.analysis.arrays import CellData, final_regret, stack
+from experiments.analysis.arrays import CellData, chains_of_round, final_regret, probed_rounds, stack
 from experiments.analysis.costs import Cost, cheapest, cost_rows
 from experiments.analysis.diagnostics_vs_regret import association_rows, associations, by_round_rows
 from experiments.analysis.hyperparameters import TunedAlgorithm, standing_rows, tuned_algorithms
@@ -24,9 +23,9 @@ from experiments.analysis.summary import Row, summary_rows, to_frame
 from experiments.analysis.verdicts import Verdict, with_evidence
 from experiments.config.cell import REFERENCE, Cell
 from experiments.config.comparison import Comparison
-from experiments.config.labels import by_panel, labels_of
+from experiments.config.labels import by_panel, cells_with, labels_of
+from samplers.errors import InputError
 
-ROUND = re.compile(r"round_(\d+)")  # group of a probed round below a cell's
 DONE = ("done", "")
 
 
@@ -38,8 +37,8 @@ class StudyResults:
 
         results = load_results("results/default-1a2b3c4d")
         results.summary                                             # a row per cell
-        results.final_regret.sel(sampler="mala").mean("run")        # by a setting
-        results.cumulative_regret.sel(cell=results.cells[0].id)     # one cell
+        results.select(sampler="mala", environment="sparse")         # ids of cells, by settings
+        results.final_regret.sel(sampler="mala").mean("run")        # by one setting
         arviz.plot_trace(results.tree(results.cells[1], round=100))  # chains of a probed round
     """
 
@@ -144,9 +143,7 @@ class StudyResults:
 
     def probed_rounds(self, cell: Cell) -> list[int]:
         """The rounds of a cell whose chains are stored."""
-        data = self.data.get(cell.id)
-        children = () if data is None else data.children
-        return sorted(int(matched[1]) for name in children if (matched := ROUND.fullmatch(name)))
+        return probed_rounds(self.data[cell.id]) if cell.id in self.data else []
 
     def tree(self, cell: Cell | str, round: int) -> xr.DataTree:
         """The chains of the first run at a probed round, with the groups `posterior` and `sample_stats`.
@@ -155,7 +152,18 @@ class StudyResults:
             cell: a cell, or its id.
             round: a probed round, counted from 1.
         """
-        return self.data[cell if isinstance(cell, str) else cell.id].children[f"round_{round}"]
+        key = cell if isinstance(cell, str) else cell.id
+        if key not in self.data:
+            raise InputError(f"unknown cell {key!r}; cells with results: {', '.join(self.data)}")
+        return chains_of_round(self.data[key], round)
+
+    def select(self, **settings: Any) -> list[str]:
+        """Ids of the cells with these settings, by group or dotted key: `sampler="mala", **{"posterior.c": 0.1}`."""
+        return [cell.id for cell in cells_with(self.cells, settings)]
+
+    def __repr__(self) -> str:
+        done = sum(status == "done" for status, _ in self.status.values())
+        return f"StudyResults({self.name!r}: {len(self.cells)} cells, {done} done)"
 
     @cached_property
     def arviz_trees(self) -> dict[str, dict[int, xr.DataTree]]:
@@ -211,7 +219,7 @@ class StudyResults:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """A row per cell: settings, status, regret, gap to exact draws, cost and quality of the sampler."""
-        return to_frame(self.summary_rows)
+        return to_frame(self.summary_rows).set_index(pd.Index([cell.id for cell in self.cells], name="cell"))
 
     @cached_property
     def by_round(self) -> pd.DataFrame:

@@ -20,12 +20,12 @@ from samplers.errors import InputError, did_you_mean
 PARTS: dict[str, Callable[[bool], list[Measure]]] = {
     "paper": paper.measure,
     "linear": rounds.linear,
-    "oracle": draws.oracle_draws,
+    "exact_draws": draws.exact_draws,
     "nuts": draws.nuts,
     "general": rounds.general,
-    "asking": latency.asking,
-    "diagnosing": latency.diagnosing,
-    "compiling": latency.compiling,
+    "ask_tell": latency.ask_tell,
+    "diagnostics": latency.diagnostics,
+    "compilation": latency.compilation,
     "memory": latency.memory,
 }
 

@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 NUM_POINTS = 20_000  # at which target and envelope are compared
 
 
-def oracle_draws(quick: bool) -> list[Measure]:
+def exact_draws(quick: bool) -> list[Measure]:
     """Draws per second, and acceptance rate against its prediction from the masses of target and envelope."""
     arms = (8, 32) if quick else (8, 32, 256, 1024)
     pulls = (0.0, 0.3, 1.2, 5.0, 50.0)  # lam s
@@ -29,10 +29,10 @@ def oracle_draws(quick: bool) -> list[Measure]:
     measures, worst = [], np.inf
     draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_accepted, in_axes=(0, None)))
     for K in arms:
-        law = _untilted(K)
-        longest = float(jnp.sqrt(jnp.max(jnp.sum(law.arms**2, axis=-1))))
+        untilted = _untilted(K)
+        longest = float(jnp.sqrt(jnp.max(jnp.sum(untilted.arms**2, axis=-1))))
         for pull in pulls:
-            tilted = law._replace(lam=jnp.asarray(pull / longest))
+            tilted = untilted._replace(lam=jnp.asarray(pull / longest))
             keys = jax.random.split(jax.random.key(K), number)
             seen = np.asarray(draw(keys, tilted)[1])
             time = fastest({"draws": partial(_wait_for, draw, keys, tilted)}, TURNS)["draws"]
@@ -42,14 +42,16 @@ def oracle_draws(quick: bool) -> list[Measure]:
             worst = min(worst, short / error if abs(short) > ROUNDING else 0.0)
             measures.append(
                 Measure(
-                    "oracle",
+                    "exact_draws",
                     f"K={K}, lam s={pull:g}: accepted {accepted:.3f}, predicted {predicted.value:.3f}",
                     number / time.seconds,
                     "draws/s",
                 )
             )
     measures.append(
-        at_least("oracle", "acceptance - prediction, in standard errors, at worst", worst, -ALARM, "errors")
+        at_least(
+            "exact_draws", "acceptance - prediction, in standard errors, at worst", worst, -ALARM, "errors"
+        )
     )
     return measures
 
@@ -65,17 +67,17 @@ class Prediction(NamedTuple):
     error: float
 
 
-def predicted_acceptance(law: tilted_gaussian.TiltedGaussian) -> Prediction:
+def predicted_acceptance(tilted: tilted_gaussian.TiltedGaussian) -> Prediction:
     """The acceptance rate of the better envelope: the target's mass over the envelope's, by importance sampling.
 
     The target's mass is that of the mixture times the mean, over the mixture, of exp(lam max_a) / sum_a exp(lam .),
     a weight between 1/K and 1.
     """
-    env = tilted_gaussian.envelopes(law)
+    env = tilted_gaussian.envelopes(tilted)
     which, where = jax.random.split(jax.random.key(1))
     arm = jax.random.categorical(which, env.log_weights, shape=(NUM_POINTS,))
-    z = jax.random.normal(where, (NUM_POINTS, law.mean.size)) + law.lam * law.arms[arm]
-    values = law.lam * (law.offset + z @ law.arms.T)
+    z = jax.random.normal(where, (NUM_POINTS, tilted.mean.size)) + tilted.lam * tilted.arms[arm]
+    values = tilted.lam * (tilted.offset + z @ tilted.arms.T)
     weights = np.exp(jnp.max(values, axis=-1) - jax.nn.logsumexp(values, axis=-1))
     scale = float(jnp.exp(env.mixture - jnp.minimum(env.mixture, env.inflated)))
     return Prediction(scale * weights.mean(), scale * weights.std() / NUM_POINTS**0.5)

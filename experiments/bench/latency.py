@@ -46,7 +46,7 @@ print(peak.split()[1])
 """
 
 
-def asking(quick: bool) -> list[Measure]:
+def ask_tell(quick: bool) -> list[Measure]:
     """Time of `ask` and of `tell`."""
     rounds, warm = 100 if quick else 500, 20
     agent, rng = ThompsonAgent(Linear(), FGTSVA(), MALA(), horizon=rounds), np.random.default_rng(0)
@@ -60,12 +60,12 @@ def asking(quick: bool) -> list[Measure]:
         ask_times.append(answered - begin)
         tell_times.append(time.perf_counter() - answered)
     return [
-        Measure("asking", f"{what}, median", 1e3 * statistics.median(times[warm:]), "ms")
+        Measure("ask_tell", f"{what}, median", 1e3 * statistics.median(times[warm:]), "ms")
         for what, times in (("ask (d=20, 50 arms, 20 MALA steps)", ask_times), ("tell", tell_times))
     ]
 
 
-def diagnosing(quick: bool) -> list[Measure]:
+def diagnostics(quick: bool) -> list[Measure]:
     """Time to diagnose a round per sampler of the default study, extrapolated to 100 runs at 12 rounds."""
     runs, probes = (2, (50,)) if quick else (10, (10, 100, 200))
     measures, first, each = [], 0.0, 0.0
@@ -78,27 +78,27 @@ def diagnosing(quick: bool) -> list[Measure]:
         per_round = times[1] / (runs * len(probes))
         first, each = first + times[0] - times[1], each + per_round
         name = f"a probed round of one run, {cell.flat['sampler']}"
-        measures.append(Measure("diagnosing", name, 1e3 * per_round, "ms"))
+        measures.append(Measure("diagnostics", name, 1e3 * per_round, "ms"))
     what = f"{RUNS} runs x {PROBES} rounds x {len(measures)} samplers, from these and with compiling"
-    return [*measures, Measure("diagnosing", what, (first + RUNS * PROBES * each) / 60, "minutes")]
+    return [*measures, Measure("diagnostics", what, (first + RUNS * PROBES * each) / 60, "minutes")]
 
 
 def _ignore_progress() -> None:
     """The benchmark shows no progress."""
 
 
-def compiling(quick: bool) -> list[Measure]:
+def compilation(quick: bool) -> list[Measure]:
     """Compilation in a fresh process, in one that finds the cached programs, and for three more settings of c."""
     with tempfile.TemporaryDirectory() as cache:
         cold, warm = (json.loads(_python(COMPILING, FGTSVA_CACHE=cache)) for _ in range(2))
     return [
-        Measure("compiling", "MALA cell, nothing on disk", cold[0], "s"),
-        Measure("compiling", "the same, programs on disk", warm[0], "s"),
-        Measure("compiling", "saved by the cache", cold[0] / warm[0], "ratio"),
-        Measure("compiling", "programs kept on disk, first process", cold[3], "programs"),
-        at_least("compiling", "programs found on disk, second process", warm[4], cold[3], "programs"),
-        at_most("compiling", "three more values of c", warm[1], 0.0, "s"),
-        at_most("compiling", "programs for four values of c", warm[2], 1, "programs"),
+        Measure("compilation", "MALA cell, nothing on disk", cold[0], "s"),
+        Measure("compilation", "the same, programs on disk", warm[0], "s"),
+        Measure("compilation", "saved by the cache", cold[0] / warm[0], "ratio"),
+        Measure("compilation", "programs kept on disk, first process", cold[3], "programs"),
+        at_least("compilation", "programs found on disk, second process", warm[4], cold[3], "programs"),
+        at_most("compilation", "three more values of c", warm[1], 0.0, "s"),
+        at_most("compilation", "programs for four values of c", warm[2], 1, "programs"),
     ]
 
 

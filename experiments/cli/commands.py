@@ -179,9 +179,9 @@ def bench(
 ) -> None:
     """Measure speed, as ratios inside one run; writes bench.json.
 
-    Parts: paper, linear, oracle, nuts, general, asking, diagnosing, compiling, memory.
+    Parts: paper, linear, exact_draws, nuts, general, ask_tell, diagnostics, compilation, memory.
 
-    Example: fgtsva bench paper oracle --quick
+    Example: fgtsva bench paper exact_draws --quick
     """
     from experiments.bench import PARTS, chosen, prepare, table, write
 

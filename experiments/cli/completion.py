@@ -9,7 +9,17 @@ from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS
 from experiments.config.study_files import study_names
 
 # The names of experiments.bench.PARTS, which cannot be imported without JAX
-BENCHMARKS = ("paper", "linear", "oracle", "nuts", "general", "asking", "diagnosing", "compiling", "memory")
+BENCHMARKS = (
+    "paper",
+    "linear",
+    "exact_draws",
+    "nuts",
+    "general",
+    "ask_tell",
+    "diagnostics",
+    "compilation",
+    "memory",
+)
 
 
 def names(group: str, catalogue: Catalogue) -> list[str]:

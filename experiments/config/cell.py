@@ -98,8 +98,9 @@ class Cell:
         settings: dict[str, Any] = {
             group: {"name": self.parts[group]["name"]} | flatten(member) for group, member in members.items()
         }
-        if hasattr(members["environment"], "fingerprint"):
-            settings["environment"]["content"] = members["environment"].fingerprint
+        digest = members["environment"].content_digest
+        if digest is not None:
+            settings["environment"]["content"] = digest
         numbers = {"rounds": self.rounds, "runs": self.runs, "seed": self.seed}
         numbers |= {"record_every": self.record_every} if self.record_every > 1 else {}
         return settings | numbers | {"precision": self.precision}
@@ -159,5 +160,5 @@ def needed_groups(members: Mapping[str, str]) -> list[str]:
 
 def display_name(group: str, name: object) -> str:
     """A member's name; for an agent that is a reconstruction, its label, which says so."""
-    label = getattr(dict(AGENTS).get(str(name)), "label", "") if group == "agent" else ""
-    return str(label) if label.endswith("-style") else str(name)
+    label = AGENTS[str(name)].label if group == "agent" and str(name) in AGENTS.names() else ""
+    return label if label.endswith("-style") else str(name)

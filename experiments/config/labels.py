@@ -1,10 +1,11 @@
 """Short labels of cells: what distinguishes a cell from the others of its study."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from experiments.config.cell import Cell, display_name
+from samplers.errors import InputError, did_you_mean
 
 
 def varied(cells: Iterable[Cell]) -> list[str]:
@@ -72,3 +73,14 @@ def _most_common(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[s
 
 def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def cells_with(cells: Sequence[Cell], settings: Mapping[str, Any]) -> list[Cell]:
+    """The cells that have these settings, by group or dotted key. Raises InputError for a key that no cell has."""
+    known = {key for cell in cells for key in cell.flat}
+    for key in settings:
+        if key not in known:
+            raise InputError(
+                f"unknown setting {key!r}{did_you_mean(key, known)}; valid: {', '.join(sorted(known))}"
+            )
+    return [cell for cell in cells if all(cell.flat.get(key) == value for key, value in settings.items())]

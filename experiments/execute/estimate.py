@@ -65,7 +65,6 @@ def _program(cell: Cell) -> Any:
 
 
 def _simulation_seconds(cell: Cell) -> float:
-    shape, sampler = cell.environment.shape, getattr(cell.agent, "sampler", None)
-    gradients = sampler.expected_gradients if sampler is not None else 0
+    shape, gradients = cell.environment.shape, cell.agent.expected_gradients
     size = max(1.0, shape.arms * shape.dim / ACTION_SET) ** 0.5  # arms are evaluated together
     return cell.rounds * cell.runs * size * (ROUND + GRADIENT * gradients)

@@ -12,6 +12,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def _all_hooks() -> dict[str, Hooks]:
         raise  # the ImportError that pkgutil would hide
 
     packages = [one.name for one in pkgutil.walk_packages(__path__, f"{__name__}.", fail) if one.ispkg]
-    return {name.rpartition(".")[2]: Hooks(**_functions(sys.modules[name])) for name in packages}
+    named = {name.rpartition(".")[2]: sys.modules[name] for name in packages}
+    for file in sorted(path for kind in Hooks._fields for path in Path(__file__).parent.glob(f"*/{kind}.py")):
+        if not hasattr(named.get(file.parent.name), file.stem):
+            raise ImportError(f"{file} is not used: {file.with_name('__init__.py')} must import {file.stem}")
+    return {name: Hooks(**_functions(package)) for name, package in named.items()}
 
 
 def _functions(package: object) -> dict[str, Any]:

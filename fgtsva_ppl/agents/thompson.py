@@ -67,6 +67,11 @@ class Thompson(Agent):
     def sequential(self) -> bool:
         return self.sampler.sequential
 
+    @property
+    @override
+    def expected_gradients(self) -> int:
+        return self.sampler.expected_gradients
+
     @override
     def for_horizon(self, rounds: int) -> "Thompson":
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))

@@ -113,7 +113,7 @@ class TableBandit(Classification):
         return datasets.Source("file", self.path, self.label)
 
     @property
-    def fingerprint(self) -> str:
+    def content_digest(self) -> str:
         """Digest of the file's content, part of the identity of a result."""
         return datasets.fingerprint(self.path)
 

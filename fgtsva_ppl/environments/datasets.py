@@ -112,6 +112,10 @@ def fingerprint(path: str) -> str:
     The digest identifies results by the data that they were computed from. Tables and compiled programs are cached by
     path, so a process must not mix two contents of one file.
     """
+    if not path:
+        raise InputError(
+            "environment 'table' needs a file: set environment.path=FILE and environment.label=COLUMN"
+        )
     try:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
     except OSError as error:

@@ -113,19 +113,26 @@ def test_rounds_that_are_told_together_add_up():
 
 def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
     measures = [
-        bench.Measure("asking", "a [b]", 1.5, "ms"),
-        at_most("asking", "c", np.float64(3.0), 2),
-        at_least("asking", "d", np.float64(3.0), 2),
+        bench.Measure("ask_tell", "a [b]", 1.5, "ms"),
+        at_most("ask_tell", "c", np.float64(3.0), 2),
+        at_least("ask_tell", "d", np.float64(3.0), 2),
     ]
-    monkeypatch.setitem(bench.PARTS, "asking", lambda quick: measures)
+    monkeypatch.setitem(bench.PARTS, "ask_tell", lambda quick: measures)
     monkeypatch.setattr(
-        sys, "argv", ["fgtsva", "bench", "asking", "--quick", "--output", str(tmp_path / "b")]
+        sys, "argv", ["fgtsva", "bench", "ask_tell", "--quick", "--output", str(tmp_path / "b")]
     )
     with pytest.raises(SystemExit) as stop:
         commands.main()
     assert stop.value.code == 0
     measure, *others = json.loads((tmp_path / "b" / "bench.json").read_text())["measures"]
-    assert measure == {"part": "asking", "what": "a [b]", "value": 1.5, "unit": "ms", "aim": "", "met": None}
+    assert measure == {
+        "part": "ask_tell",
+        "what": "a [b]",
+        "value": 1.5,
+        "unit": "ms",
+        "aim": "",
+        "met": None,
+    }
     assert [other["met"] for other in others] == [False, True]
     assert "a [b]" in capsys.readouterr().out
 
@@ -145,10 +152,10 @@ def test_what_cannot_be_measured_is_null(tmp_path, monkeypatch):
 
 
 def test_an_output_that_is_a_file_is_one_line_before_anything_is_measured(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(bench.PARTS, "asking", lambda quick: pytest.fail("measured"))
+    monkeypatch.setitem(bench.PARTS, "ask_tell", lambda quick: pytest.fail("measured"))
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        monkeypatch.setattr(sys, "argv", ["fgtsva", "bench", "asking", "--output", str(folder)])
+        monkeypatch.setattr(sys, "argv", ["fgtsva", "bench", "ask_tell", "--output", str(folder)])
         with pytest.raises(SystemExit) as stop:
             commands.main()
         assert stop.value.code == 2

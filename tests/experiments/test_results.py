@@ -191,10 +191,41 @@ def test_a_missing_diagnostic_is_unknown_and_no_error(made):
     tree = made_up(cell, 1.0, 0.1)
     tree["diagnostics"] = xr.DataTree(tree["diagnostics"].to_dataset().drop_vars("rhat"))
     results = StudyResults.from_cells("mine", made.cells, {**made.data, cell.id: tree})
-    assert np.isnan(results.summary["rhat"][made.cells.index(cell)])
+    assert np.isnan(results.summary["rhat"][cell.id])
     assert results.by_round["rhat"].isna().any()
 
 
 def test_a_folder_that_is_none_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="not a folder"):
         load_results(tmp_path / "absent")
+
+
+def test_cells_are_selected_by_several_settings_at_once(tmp_path):
+    results = load_results(store(tmp_path / "study"))
+    (cell,) = results.select(sampler="mala", environment="dense")
+    assert results.regret.sel(cell=cell)["sampler"] == "mala"
+    assert list(results.summary.index) == [cell.id for cell in results.cells]
+    assert results.select(sampler="nuts") == []
+    with pytest.raises(InputError, match=r"unknown setting 'smapler' .did you mean 'sampler'"):
+        results.select(smapler="mala")
+    assert repr(results) == "StudyResults('default': 6 cells, 6 done)"
+
+
+def test_a_round_that_was_not_probed_and_an_unknown_cell_are_one_clear_line(tmp_path):
+    results = load_results(store(tmp_path / "study"))
+    cell = results.cells[0]
+    assert set(results.tree(cell, 2).children) == {"posterior", "sample_stats"}
+    with pytest.raises(InputError, match=r"round 3 was not probed; probed: 2, 5, 12"):
+        results.tree(cell, 3)
+    with pytest.raises(InputError, match="unknown cell 'mala'; cells with results: sparse0"):
+        results.tree("mala", 2)
+
+
+def test_a_module_of_a_study_that_is_not_imported_is_noticed(monkeypatch):
+    monkeypatch.delattr("experiments.studies.bonus.findings")
+    studies._all_hooks.cache_clear()
+    try:
+        with pytest.raises(ImportError, match=r"bonus/findings.py is not used"):
+            studies.hooks("bonus")
+    finally:
+        studies._all_hooks.cache_clear()
