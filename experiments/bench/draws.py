@@ -29,10 +29,10 @@ def oracle_draws(quick: bool) -> list[Measure]:
     measures, worst = [], np.inf
     draw = jax.jit(jax.vmap(tilted_gaussian.propose_until_accepted, in_axes=(0, None)))
     for K in arms:
-        law = _untilted(K)
-        longest = float(jnp.sqrt(jnp.max(jnp.sum(law.arms**2, axis=-1))))
+        density = _untilted(K)
+        longest = float(jnp.sqrt(jnp.max(jnp.sum(density.arms**2, axis=-1))))
         for pull in pulls:
-            tilted = law._replace(lam=jnp.asarray(pull / longest))
+            tilted = density._replace(lam=jnp.asarray(pull / longest))
             keys = jax.random.split(jax.random.key(K), number)
             seen = np.asarray(draw(keys, tilted)[1])
             time = fastest({"draws": partial(_wait_for, draw, keys, tilted)}, TURNS)["draws"]
@@ -65,17 +65,17 @@ class Prediction(NamedTuple):
     error: float
 
 
-def predicted_acceptance(law: tilted_gaussian.TiltedGaussian) -> Prediction:
+def predicted_acceptance(density: tilted_gaussian.TiltedGaussian) -> Prediction:
     """The acceptance rate of the better envelope: the target's mass over the envelope's, by importance sampling.
 
     The target's mass is that of the mixture times the mean, over the mixture, of exp(lam max_a) / sum_a exp(lam .),
     a weight between 1/K and 1.
     """
-    env = tilted_gaussian.envelopes(law)
-    which, where = jax.random.split(jax.random.key(1))
-    arm = jax.random.categorical(which, env.log_weights, shape=(NUM_POINTS,))
-    z = jax.random.normal(where, (NUM_POINTS, law.mean.size)) + law.lam * law.arms[arm]
-    values = law.lam * (law.offset + z @ law.arms.T)
+    env = tilted_gaussian.envelopes(density)
+    arm_key, noise_key = jax.random.split(jax.random.key(1))
+    arm = jax.random.categorical(arm_key, env.log_weights, shape=(NUM_POINTS,))
+    z = jax.random.normal(noise_key, (NUM_POINTS, density.mean.size)) + density.lam * density.arms[arm]
+    values = density.lam * (density.offset + z @ density.arms.T)
     weights = np.exp(jnp.max(values, axis=-1) - jax.nn.logsumexp(values, axis=-1))
     scale = float(jnp.exp(env.mixture - jnp.minimum(env.mixture, env.inflated)))
     return Prediction(scale * weights.mean(), scale * weights.std() / NUM_POINTS**0.5)

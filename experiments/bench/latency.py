@@ -28,8 +28,8 @@ events = []
 monitoring.register_event_listener(lambda event, **_: events.append(event.rpartition("/")[2]))
 agents = [Thompson(posterior=FGTSVA(c=c)) for c in (0, 1, 2, 3)]
 seconds = [simulate(Sparse(), agent, rounds=50, runs=1).seconds.compiling for agent in agents]
-kept, found = (events.count(name) for name in ("cache_misses", "cache_hits"))
-print(json.dumps([seconds[0], sum(seconds[1:]), play_rounds._cache_size(), kept, found]))
+misses, hits = (events.count(name) for name in ("cache_misses", "cache_hits"))
+print(json.dumps([seconds[0], sum(seconds[1:]), play_rounds._cache_size(), misses, hits]))
 """
 MEMORY = """
 import sys
@@ -95,8 +95,8 @@ def compiling(quick: bool) -> list[Measure]:
         Measure("compiling", "MALA cell, nothing on disk", cold[0], "s"),
         Measure("compiling", "the same, programs on disk", warm[0], "s"),
         Measure("compiling", "saved by the cache", cold[0] / warm[0], "ratio"),
-        Measure("compiling", "programs kept on disk, first process", cold[3], "programs"),
-        at_least("compiling", "programs found on disk, second process", warm[4], cold[3], "programs"),
+        Measure("compiling", "programs written to disk, first process", cold[3], "programs"),
+        at_least("compiling", "programs read from disk, second process", warm[4], cold[3], "programs"),
         at_most("compiling", "three more values of c", warm[1], 0.0, "s"),
         at_most("compiling", "programs for four values of c", warm[2], 1, "programs"),
     ]
@@ -126,10 +126,10 @@ def _peak(rounds: int, minibatch: int = 0) -> float:
         return float(_python(MEMORY, str(rounds), str(minibatch), FGTSVA_CACHE=nothing)) / 1024
 
 
-def _python(program: str, *words: str, **variables: str) -> str:
+def _python(program: str, *arguments: str, **variables: str) -> str:
     """The last line that a fresh Python process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", program, *words],
+        [sys.executable, "-c", program, *arguments],
         check=True,
         capture_output=True,
         text=True,

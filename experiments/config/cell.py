@@ -158,6 +158,6 @@ def needed_groups(members: Mapping[str, str]) -> list[str]:
 
 
 def display_name(group: str, name: object) -> str:
-    """A member's name; for an agent that is a reconstruction, its label, which says so."""
+    """A member's name; for an agent that is a reconstruction, its label."""
     label = getattr(dict(AGENTS).get(str(name)), "label", "") if group == "agent" else ""
     return str(label) if label.endswith("-style") else str(name)

@@ -18,14 +18,18 @@ def study_names() -> list[str]:
 
 
 def read_study(name: str) -> dict[str, Any]:
-    """A study's file as plain data; algorithms times worlds are written out as `grids`."""
+    """A study's file as plain data; `grids` has every algorithm in every environment."""
     if name not in study_names():
         raise InputError(
             f"unknown study {name!r}{did_you_mean(name, study_names())}; valid: {', '.join(study_names())}"
         )
     study = _read(STUDIES / name / "study.yaml")
-    if "algorithms" in study:  # every algorithm is run in every world
-        study["grids"] = [world | algorithm for algorithm in study["algorithms"] for world in study["worlds"]]
+    if "algorithms" in study:
+        study["grids"] = [
+            environment | algorithm
+            for algorithm in study["algorithms"]
+            for environment in study["environments"]
+        ]
     return study
 
 

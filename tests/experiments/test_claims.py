@@ -477,7 +477,7 @@ def test_a_study_of_algorithms_from_command_to_report(name, words, figures, tmp_
     page_ = (here / "report.html").read_text()
     for heading in (
         "Verdicts on the paper",
-        "Chosen where the paper is silent",
+        "Choices that the paper leaves open",
         "Textbook and tuned settings",
     ):
         assert heading in page_
