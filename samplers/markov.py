@@ -32,7 +32,7 @@ class MarkovSampler(Sampler):
     Most samplers subclass PreconditionedSampler or AdjustedSampler, define `kernel` and add their settings.
     """
 
-    # Whether a start far outside the typical set is moved there first, for kernels that would need many transitions to reach it.
+    # Whether a start far outside the typical set is moved there first, for kernels that are slow to reach it.
     needs_typical_start: ClassVar[bool] = False
 
     num_steps: int = traced_int(default=20, ge=1, doc="transitions per draw")

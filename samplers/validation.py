@@ -85,7 +85,7 @@ def cases() -> dict[str, Case]:
     targets["condition 1e6"] = case(
         rotation @ np.diag(np.logspace(0, 6, 5)) @ rotation.T, 0.2 * unit(5), cube, 0.0
     )
-    # Every axis has two modes at a distance of 10 standard deviations: 32 modes with exp(-12.5) of their height between them.
+    # Every axis has two modes at a distance of 10 sd: 32 modes with exp(-12.5) of their height between them.
     targets["separated modes"] = case(5 * np.eye(5), 0.05 * unit(5), cube, 25.0)
     wide = unit(50, 20)
     seen = wide[rng.integers(50, size=30)]

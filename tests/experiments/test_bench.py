@@ -26,11 +26,11 @@ LOOPS = [pytest.param(c_baseline, marks=needs_compiler), numpy_baseline]
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_loop_has_our_gradient(loop):
-    agent, world = Thompson(posterior=FGTSVA(c=0.3), sampler=SGLD()).for_horizon(50), Sparse()
-    instance = world.start(jax.random.key(0))
-    state = agent.start(jax.random.key(1), world.shape)
+    agent, environment = Thompson(posterior=FGTSVA(c=0.3), sampler=SGLD()).for_horizon(50), Sparse()
+    instance = environment.start(jax.random.key(0))
+    state = agent.start(jax.random.key(1), environment.shape)
     for t in range(4):
-        seen, outcome = world.round(jax.random.key(t), instance, jnp.asarray(t))
+        seen, outcome = environment.round(jax.random.key(t), instance, jnp.asarray(t))
         state = agent.update(state, agent.embed(seen), jnp.asarray(7 * t), outcome.means[7 * t])
     target = agent.target(state, agent.embed(Round(seen.actions, jnp.asarray(0.0))))
     lam = float(agent.posterior.bonus_scale(state.history.total_variance, jnp.asarray(0.0)))
@@ -63,21 +63,21 @@ def test_the_compiled_loop_gives_the_same_numbers_again():
 @pytest.mark.parametrize("pull", [0.0, 0.5, 3.0])
 def test_the_promise_is_mass_over_mass(pull):
     """The target's mass by numpy_baseline Monte Carlo, which gets to where it is while the tilt is not too strong."""
-    law = _untilted(8)._replace(lam=jnp.asarray(pull))
-    z = jax.random.normal(jax.random.key(SEED), (20_000, law.mean.size))
-    weights = np.exp(law.lam * jnp.max(law.offset + z @ law.arms.T, axis=-1))
-    env, found = tilted_gaussian.envelopes(law), predicted_acceptance(law)
+    density = _untilted(8)._replace(lam=jnp.asarray(pull))
+    z = jax.random.normal(jax.random.key(SEED), (20_000, density.mean.size))
+    weights = np.exp(density.lam * jnp.max(density.offset + z @ density.arms.T, axis=-1))
+    env, predicted = tilted_gaussian.envelopes(density), predicted_acceptance(density)
     envelope = np.exp(min(env.mixture, env.inflated))
-    assert 0 < found.value <= 1 + 1e-9
-    assert_mean(weights / envelope, found.value, found.error + 1e-12)
+    assert 0 < predicted.value <= 1 + 1e-9
+    assert_mean(weights / envelope, predicted.value, predicted.error + 1e-12)
 
 
 @pytest.mark.parametrize("arms", [1, 6])
 def test_a_single_best_arm_is_promised_all(arms):
     """Under a strong tilt towards arms far apart the mixture is the target, nearly."""
-    law = _untilted(arms)
-    found = predicted_acceptance(law._replace(lam=jnp.asarray(200.0)))
-    np.testing.assert_allclose(found.value, 1, atol=1e-3)
+    density = _untilted(arms)
+    predicted = predicted_acceptance(density._replace(lam=jnp.asarray(200.0)))
+    np.testing.assert_allclose(predicted.value, 1, atol=1e-3)
 
 
 @needs_compiler
@@ -90,8 +90,8 @@ def test_the_compiled_loop_measures_its_step_by_the_largest_eigenvalue(dim):
 
 
 def test_the_literatures_workload_has_blocks():
-    world = Blocks()
-    seen, _ = world.round(jax.random.key(0), world.start(jax.random.key(1)), jnp.asarray(0))
+    environment = Blocks()
+    seen, _ = environment.round(jax.random.key(0), environment.start(jax.random.key(1)), jnp.asarray(0))
     assert seen.actions.shape == (5, 20)
     assert np.linalg.matrix_rank(seen.actions) == 5
     assert float(seen.sigma) == 0.5

@@ -5,7 +5,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import LEVELS, PROBES, ROUNDS, RUNS, compared, diagnosed, made_up, played
+from helpers.synthetic_cells import LEVELS, PROBES, ROUNDS, RUNS, compared, diagnosed, played, synthetic_cell
 from rich.console import Console
 from scipy import stats
 
@@ -34,18 +34,18 @@ def study():
 
 
 def test_pairs_leave_the_reference_out_and_see_through_shared_luck(study):
-    found = study.pairs
-    assert [pair.cell.flat["sampler"] for pair in found] == [name for name in LEVELS if name != "exact"]
-    for pair in found:
+    pairs = study.pairs
+    assert [pair.cell.flat["sampler"] for pair in pairs] == [name for name in LEVELS if name != "exact"]
+    for pair in pairs:
         gap = paired_difference(pair.gap_by_run, np.zeros(RUNS))
         assert gap.value == pytest.approx(LEVELS[pair.cell.flat["sampler"]] * ROUNDS, abs=0.1)
         assert gap.high - gap.low < 0.2  # the luck alone would give ten
 
 
 def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
-    found = study.pairs
-    assert across_cells(found, "tv").value == pytest.approx(1.0)
-    assert np.isnan(within_cell(found[0], "tv").value)  # it does not vary within a cell
+    pairs = study.pairs
+    assert across_cells(pairs, "tv").value == pytest.approx(1.0)
+    assert np.isnan(within_cell(pairs[0], "tv").value)  # it does not vary within a cell
 
 
 NEAR = [
@@ -62,17 +62,17 @@ def test_within_a_cell_ranks_are_those_of_the_gap_around_the_round_run_by_run(st
     gaps = np.stack([(own - theirs)[:, near].mean(axis=1) for near in NEAR], axis=1)
     ranks = stats.rankdata(gaps[:20], axis=0)
 
-    def found(tv, reference=theirs):
+    def correlation(tv, reference=theirs):
         return within_cell(
             Pair(cell, diagnosed(played(cell, own), {"tv": tv}), played(cell, reference)), "tv"
         )
 
-    assert found(ranks) == (1, 1, 1)
-    assert found(-ranks) == (-1, -1, -1)
+    assert correlation(ranks) == (1, 1, 1)
+    assert correlation(-ranks) == (-1, -1, -1)
     for other in (ranks[::-1], ranks[:, ::-1], np.roll(ranks, 1, axis=0)):
-        assert found(other).value < 0.9
+        assert correlation(other).value < 0.9
     for reference in (np.zeros_like(own), own + theirs, theirs[::-1]):
-        assert found(ranks, reference).value < 0.9
+        assert correlation(ranks, reference).value < 0.9
 
 
 def test_association_across_samplers_ranks_within_environments():
@@ -85,12 +85,12 @@ def test_association_across_samplers_ranks_within_environments():
     def tree(i, cell):
         level, dense = LEVELS[cell.flat["sampler"]], cell.flat["environment"] == "dense"
         far = cell.flat["sampler"] != "exact"
-        return made_up(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
+        return synthetic_cell(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
 
-    found = StudyResults.from_cells(
+    pairs = StudyResults.from_cells(
         "mine", cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)}
     ).pairs
-    assert across_cells(found, "tv") == (1, 1, 1)
+    assert across_cells(pairs, "tv") == (1, 1, 1)
 
 
 def test_association_across_samplers_ranks_within_posteriors():
@@ -99,10 +99,10 @@ def test_association_across_samplers_ranks_within_posteriors():
     for seed, cell in enumerate(cells):
         level, large = LEVELS[cell.flat["sampler"]], cell.flat["posterior.c"] == 1
         far = cell.flat["sampler"] != "exact"
-        data[cell.id] = made_up(cell, level + 10 * far * (not large), level / 10 + large, seed=seed)
-    found = StudyResults.from_cells("mine", cells, data).pairs
-    assert across_cells(found, "tv") == (1, 1, 1)
-    assert set(cases(found)) == {"sparse c=0.0", "sparse c=1.0"}
+        data[cell.id] = synthetic_cell(cell, level + 10 * far * (not large), level / 10 + large, seed=seed)
+    pairs = StudyResults.from_cells("mine", cells, data).pairs
+    assert across_cells(pairs, "tv") == (1, 1, 1)
+    assert set(cases(pairs)) == {"sparse c=0.0", "sparse c=1.0"}
 
 
 def test_regret_around_a_round(study):
@@ -113,27 +113,27 @@ def test_regret_around_a_round(study):
 
 
 def test_rows_by_round_and_by_diagnostic(study):
-    found = study.pairs
-    labels = {pair.cell.id: pair.cell.flat["sampler"] for pair in found}
-    rows = by_round_rows(found, labels)
-    assert len(rows) == len(found) * len(PROBES)
+    pairs = study.pairs
+    labels = {pair.cell.id: pair.cell.flat["sampler"] for pair in pairs}
+    rows = by_round_rows(pairs, labels)
+    assert len(rows) == len(pairs) * len(PROBES)
     assert rows[0]["gap"] == pytest.approx(2.0, abs=0.02)
-    ours, theirs = (regret_around(tree, PROBES[0]) for tree in (found[0].data, found[0].reference))
+    ours, theirs = (regret_around(tree, PROBES[0]) for tree in (pairs[0].data, pairs[0].reference))
     assert rows[0]["regret_median"] == np.median(ours)
     assert rows[0]["gap_median"] == np.median(ours - theirs)
-    told = association_rows(found, labels)
-    assert len(told) == len(METRICS) * (1 + len(found))
-    assert (told[0]["diagnostic"], told[0]["spearman"]) == ("tv", pytest.approx(1.0))
+    rows_ = association_rows(pairs, labels)
+    assert len(rows_) == len(METRICS) * (1 + len(pairs))
+    assert (rows_[0]["diagnostic"], rows_[0]["spearman"]) == ("tv", pytest.approx(1.0))
 
 
 def test_cheapest_is_the_least_work_close_to_the_oracle(study):
-    found = cheapest(study.pairs)
-    assert found == study.costs
-    assert found["sparse", "mala"].num_gradients == (20, 20, 20)
-    assert found["sparse", "mala"].seconds == (1, 1, 1)
-    assert found["sparse", "sgld"].num_gradients == (np.inf,) * 3
-    assert found["sparse", "mala"].work == "num_steps + 1"
-    rows = cost_rows(found)
+    costs = cheapest(study.pairs)
+    assert costs == study.costs
+    assert costs["sparse", "mala"].num_gradients == (20, 20, 20)
+    assert costs["sparse", "mala"].seconds == (1, 1, 1)
+    assert costs["sparse", "sgld"].num_gradients == (np.inf,) * 3
+    assert costs["sparse", "mala"].work == "num_steps + 1"
+    rows = cost_rows(costs)
     assert [row["sampler"] for row in rows] == [name for name in LEVELS if name != "exact"]
     assert rows[2]["gradients_high"] == 20
 
@@ -162,14 +162,14 @@ def test_summary_tells_heavy_tails(study):
 
 
 def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
-    words = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
-    study = compose(words)
+    overrides = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
+    study = compose(overrides)
     probes = study.diagnostics.probes(study.cells[0])
     assert (len(probes), probes[0], probes[-1]) == (12, 1, 1000)
     ratios = np.array(probes[6:]) / np.array(probes[5:-1])
     np.testing.assert_allclose(ratios, 1000 ** (1 / 11), rtol=0.05)
     assert study.diagnostics.runs == 10
-    named = compose([*words, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
+    named = compose([*overrides, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
     assert (named.probes(study.cells[0]), named.runs) == ((3, 7), 2)
 
 
@@ -208,9 +208,9 @@ def test_spearman_matches_scipy_and_its_interval_holds_it():
     rng = np.random.default_rng(1)
     x = rng.normal(size=80)
     y = x + rng.normal(size=80)
-    found = spearman(x, y)
-    assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert found.low < found.value < found.high
+    result = spearman(x, y)
+    assert result.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert result.low < result.value < result.high
     assert np.isnan(spearman(x[:3], y[:3]).value)
 
 

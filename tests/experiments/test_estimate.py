@@ -15,8 +15,8 @@ FACTOR = 2.0
 
 def minutes(name):
     """As the gallery tells them; `a minute` is the least."""
-    (told,) = re.findall(rf"fgtsva run study={name} +# (a|\d+) minute", PAGE)
-    return 1.0 if told == "a" else float(told)
+    (stated,) = re.findall(rf"fgtsva run study={name} +# (a|\d+) minute", PAGE)
+    return 1.0 if stated == "a" else float(stated)
 
 
 @pytest.mark.parametrize("name", study_names())

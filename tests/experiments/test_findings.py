@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
+from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 
 from experiments.analysis.findings import best_diagnostics, cheapest_samplers
 from experiments.analysis.results import StudyResults
@@ -26,10 +26,10 @@ def test_the_default_reading_tells_who_keeps_up_who_does_not_and_what_tells_it(s
     )
     assert first.endswith(", 1 of 5 within sampling error.")
     assert second.startswith("tv (Spearman +1.00")
-    even, apart = third.split("95% intervals: ")[1].split(". ", 1)
+    even, different = third.split("95% intervals: ")[1].split(". ", 1)
     assert "mala" in even
-    assert "sgld: +100" in apart
-    assert "nuts: +25" in apart
+    assert "sgld: +100" in different
+    assert "nuts: +25" in different
 
 
 CONSTANT = {name: dict.fromkeys(LEVELS, 1.0) for name in METRICS}
@@ -63,11 +63,13 @@ def priced(study):
     prices = {"psgld": 1.0, "mala": 21.0, "hmc": 30.0, "nuts": 2.0, "sgld": 3.0, "exact": 0.0}
     cells = study.cells
     names = [cell.flat["sampler"] for cell in cells]
-    made = [
-        made_up(cell, LEVELS[name], 0.1, prices[name], seed)
+    trees = [
+        synthetic_cell(cell, LEVELS[name], 0.1, prices[name], seed)
         for seed, (cell, name) in enumerate(zip(cells, names, strict=True))
     ]
-    return StudyResults.from_cells("budget", cells, dict(zip((cell.id for cell in cells), made, strict=True)))
+    return StudyResults.from_cells(
+        "budget", cells, dict(zip((cell.id for cell in cells), trees, strict=True))
+    )
 
 
 def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
@@ -102,25 +104,25 @@ def test_the_answer_to_every_sampler_is_in_the_first_two_sentences(ranked):
 
 
 RNG = np.random.default_rng(5)
-LUCK = RNG.gamma(2.0, 10.0, size=200)
+SHARED = RNG.gamma(2.0, 10.0, size=200)
 
 
 def line(saved):
     """Regret at c = 0, at the c that saves so much, and at one that ruins."""
-    return {0.0: LUCK, 0.1: LUCK - saved + RNG.normal(size=200), 1.0: LUCK + 50}
+    return {0.0: SHARED, 0.1: SHARED - saved + RNG.normal(size=200), 1.0: SHARED + 50}
 
 
 def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
-    found = bonus.gain(line(5.0))
-    assert found.best == (0.1, 0.1)
-    assert found.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
+    gains = bonus.gain(line(5.0))
+    assert gains.best == (0.1, 0.1)
+    assert gains.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
     # of ten c that all do nothing the best by chance gains nothing on the other half: 5 sd of the mean
-    chance = bonus.gain({0.0: LUCK} | {c: RNG.permutation(LUCK) for c in np.arange(1.0, 11)})
-    assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * LUCK.var() / 200)
+    chance = bonus.gain({0.0: SHARED} | {c: RNG.permutation(SHARED) for c in np.arange(1.0, 11)})
+    assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * SHARED.var() / 200)
 
 
 @pytest.mark.parametrize(
-    ("exact", "sampler", "said"),
+    ("exact", "sampler", "expected"),
     [
         (
             5.0,
@@ -137,14 +139,14 @@ def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
         (-5.0, -5.0, "shows no help to anyone"),
     ],
 )
-def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, said):
-    found = {("exact", 0): bonus.gain(line(exact)), ("sgld", 2): bonus.gain(line(sampler))}
-    (text,) = bonus.whose_effect(found)
-    assert said in text
+def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, expected):
+    gains = {("exact", 0): bonus.gain(line(exact)), ("sgld", 2): bonus.gain(line(sampler))}
+    (text,) = bonus.whose_effect(gains)
+    assert expected in text
 
 
 @pytest.mark.parametrize(
-    ("accurate", "inaccurate", "said"),
+    ("accurate", "inaccurate", "expected"),
     [
         (5.0, 0.0, "helps only where sampling is accurate. "),
         (0.0, 5.0, "helps only where sampling is inaccurate. "),
@@ -154,11 +156,11 @@ def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, said):
         (None, 0.0, "shows no help. "),
     ],
 )
-def test_the_bonus_helps_where_sampling_is_accurate_or_where_it_is_not(accurate, inaccurate, said):
+def test_the_bonus_helps_where_sampling_is_accurate_or_where_it_is_not(accurate, inaccurate, expected):
     saved = {("mala", 20): accurate, ("sgld", 1): inaccurate}
-    found = {who: bonus.gain(line(much)) for who, much in saved.items() if much is not None}
-    (text,) = bonus.when_accurate(found, {who: who[0] == "sgld" for who in found})
-    assert text.startswith(f"the feel-good term {said}Regret that it saves per run: ")
+    gains = {who: bonus.gain(line(much)) for who, much in saved.items() if much is not None}
+    (text,) = bonus.when_accurate(gains, {who: who[0] == "sgld" for who in gains})
+    assert text.startswith(f"the feel-good term {expected}Regret that it saves per run: ")
     for name, who, much in (
         ("accurate", "mala at 20 steps", accurate),
         ("inaccurate", "sgld at 1 step", inaccurate),
@@ -172,8 +174,8 @@ def test_without_a_measured_accuracy_nothing_is_said_of_it():
 
 
 def test_the_reading_of_the_bonus_study_answers_its_question():
-    words = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
-    study = compose(["study=bonus", "environment=sparse", *words])
+    overrides = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
+    study = compose(["study=bonus", "environment=sparse", *overrides])
     cells = study.cells
     assert study.diagnostics.runs == 4
     assert study.diagnostics.probes(cells[0]) == (10,)
@@ -193,7 +195,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
         )
 
     data = {
-        cell.id: made_up(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
+        cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
         for i, cell in enumerate(cells)
     }
     first, *others = StudyResults.from_cells("bonus", cells, data).findings
@@ -225,7 +227,7 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
             and not cell.flat["agent.warm_start"]
         )
 
-    data = {cell.id: made_up(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
+    data = {cell.id: synthetic_cell(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
     first, *others = StudyResults.from_cells("warmstart", cells, data).findings
     assert first == (
         "sparse: a cold start has more regret than a warm one with sgld at 1 step, less with none, of 6 compared at "
@@ -239,12 +241,12 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
 
 
 def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
-    words = ["environment=sparse", "sampler=exact,sgld", f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = compose([*words, "posterior.alpha=1.0,0.1"]).cells
+    overrides = ["environment=sparse", "sampler=exact,sgld", f"rounds={ROUNDS}", f"runs={RUNS}"]
+    cells = compose([*overrides, "posterior.alpha=1.0,0.1"]).cells
 
     def tree(cell, i, stiff):
         slow = cell.flat["sampler"] == "sgld"
-        return made_up(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
+        return synthetic_cell(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
 
     data = {c.id: tree(c, i, 100 / c.flat["posterior.alpha"]) for i, c in enumerate(cells)}
     results = StudyResults.from_cells("stiffness", cells, data)

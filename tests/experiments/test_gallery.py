@@ -63,8 +63,8 @@ def test_every_picture_of_the_page_is_there():
 def test_every_picture_says_what_it_shows(tmp_path):
     results = load_results(store(tmp_path / "study"))
     pictures = {name: f"gallery/mine_{name}.png" for name in SHOWN}
-    told = [line for line in entry(results, pictures, 1.0).splitlines() if line.startswith("![")]
-    assert len({line.partition("](")[0] for line in told}) == len(SHOWN)
+    lines = [line for line in entry(results, pictures, 1.0).splitlines() if line.startswith("![")]
+    assert len({line.partition("](")[0] for line in lines}) == len(SHOWN)
 
 
 def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
@@ -86,5 +86,5 @@ def test_what_a_reader_may_unfold_has_the_numbers():
     assert folded("More", []) == ""
     assert folded("More", ["one.", "two."]).splitlines()[2::2] == ["one.", "two.", "</details>"]
     measured = (Evidence("tuned", Interval(1.3, 1.1, 1.5), True),)
-    (told,) = evidence([Verdict("Figure", "A beats B", "Ratios.", measured)])
-    assert told == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"
+    (lines,) = evidence([Verdict("Figure", "A beats B", "Ratios.", measured)])
+    assert lines == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"

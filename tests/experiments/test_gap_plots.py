@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
+from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 from matplotlib.figure import Figure
 
 from experiments.analysis.results import StudyResults
@@ -33,10 +33,10 @@ def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
 
 def studied(samplers):
     """Cells of which each has more regret a round than the one before, and the last less than exact draws."""
-    words = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
-    cells = compose([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    overrides = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
+    cells = compose([*overrides, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     level = dict(zip(("exact", *samplers), [0.5, *np.linspace(0.6, 2, len(samplers) - 1), 0.3], strict=True))
-    data = {c.id: made_up(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
+    data = {c.id: synthetic_cell(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
     return StudyResults.from_cells("mine", cells, data)
 
 

@@ -14,9 +14,9 @@ from samplers.errors import InputError
     + [("FGTS-A", "agent=thompson posterior=fgts_a"), ("linucb", "agent=oful"), ("LinUCB", "agent=oful")],
 )
 def test_an_algorithm_that_is_no_agent_here_is_told_by_what_it_is(name, instead):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         compose([f"agent={name}"])
-    text = str(told.value)
+    text = str(error.value)
     assert text.startswith(f"unknown agent {name!r}: use {instead}")
     assert text.endswith(f"valid: {', '.join(AGENTS.names())}")
     assert "\n" not in text
@@ -27,40 +27,40 @@ def test_thompson_sampling_is_told_weighted_too():
         compose(["agent=thompson,ts"])
 
 
-@pytest.mark.parametrize("word", ["reward=mlp", "posterior=ts", "posterior.c=0.1", "sampler=exact"])
-def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
-    key = word.partition("=")[0]
+@pytest.mark.parametrize("override", ["reward=mlp", "posterior=ts", "posterior.c=0.1", "sampler=exact"])
+def test_a_word_about_what_no_chosen_agent_has_is_refused(override):
+    key = override.partition("=")[0]
     group = key.partition(".")[0]
     with pytest.raises(InputError, match=rf"^{key}: no selected agent has a {group}; these have one: thom"):
-        compose(["agent=oful", word, "environment=sparse"])
+        compose(["agent=oful", override, "environment=sparse"])
 
 
 def test_one_agent_that_heeds_a_word_is_enough():
-    made = compose(
+    composed = compose(
         ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=default"]
     )
-    assert [cell.flat["agent"] for cell in made.cells] == ["oful", "thompson"]
+    assert [cell.flat["agent"] for cell in composed.cells] == ["oful", "thompson"]
 
 
 def test_what_a_studys_own_file_says_may_go_unheeded():
-    for words in (["study=theorem", "environment.p=0"], ["study=stiffness"]):
-        assert {cell.flat["agent"] for cell in compose([*words, "agent=uniform"]).cells} == {"uniform"}
+    for overrides in (["study=theorem", "environment.p=0"], ["study=stiffness"]):
+        assert {cell.flat["agent"] for cell in compose([*overrides, "agent=uniform"]).cells} == {"uniform"}
 
 
 def test_reconstructions_are_called_so():
-    made = compose(["agent=linvdts,linnats,save,thompson", "environment=sparse", "sampler=exact"]).cells
+    composed = compose(["agent=linvdts,linnats,save,thompson", "environment=sparse", "sampler=exact"]).cells
     names = {
         "linvdts": "LinVDTS-style",
         "linnats": "LinNATS-style",
         "save": "save",
         "thompson": "thompson exact",
     }
-    labels = labels_of(made)
-    for cell in made:
+    labels = labels_of(composed)
+    for cell in composed:
         assert labels[cell.id].startswith(names[cell.flat["agent"]].split()[0])
-    assert {cell.name.removeprefix("sparse ") for cell in made} == {*names.values()} - {"thompson exact"} | {
-        "thompson fgts_va exact"
-    }
+    assert {cell.name.removeprefix("sparse ") for cell in composed} == {*names.values()} - {
+        "thompson exact"
+    } | {"thompson fgts_va exact"}
     alone = compose(["agent=linvdts", "environment=sparse"]).cells
     assert list(labels_of(alone).values()) == ["LinVDTS-style"]
     radii = compose(["agent=linvdts", "environment=sparse", "agent.radius=1,0.1"]).cells

@@ -54,18 +54,18 @@ def test_what_points_to_another_file_is_not_followed(tmp_path):
         from_netcdf(path)
 
 
-@pytest.mark.parametrize("spoil", ["a value", "a coordinate", "an attribute", "a name"])
-def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
+@pytest.mark.parametrize("damage", ["a value", "a coordinate", "an attribute", "a name"])
+def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, damage):
     """HDF5 has no objection to any of these: only the digest tells."""
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     read_tree(path)
     with h5py.File(path, "a") as file:
-        if spoil == "a value":
+        if damage == "a value":
             file["diagnostics/tv"][0, 0] += 1e-6
-        elif spoil == "a coordinate":
+        elif damage == "a coordinate":
             file["round"][3] = 31
-        elif spoil == "an attribute":
+        elif damage == "an attribute":
             file.attrs["seconds"] = 2.5
         else:
             file.move("flags", "other")
@@ -75,12 +75,12 @@ def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
 
 def test_no_wrong_bit_gets_as_far_as_hdf5(tmp_path, monkeypatch):
     """Some of them would keep HDF5 busy for ever, and others would end the process."""
-    path, whole, luck = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
+    path, whole, rng = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
     opened = []
     monkeypatch.setattr(h5py, "File", lambda *args, **kwargs: opened.append(args))
     spoiled = [bytearray(whole) for _ in range(300)]
     for content in spoiled:
-        content[luck.randrange(len(content))] ^= 1 << luck.randrange(8)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     for content in [*spoiled, whole[:-1], whole[:-500], whole[:10], b"", whole + b"\0"]:
         path.write_bytes(content)
         with pytest.raises(DamagedError, match="not what was written"):

@@ -37,13 +37,13 @@ class Elements(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
         self.texts: dict[str, list[str]] = {}
         self.within: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
+        self.seen.append((tag, dict(attrs)))
         self.within.append(tag)
         self.texts.setdefault(tag, []).append("")
 
@@ -56,7 +56,7 @@ class Elements(HTMLParser):
             self.texts[self.within[-1]][-1] += data
 
     def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.found if name == tag]
+        return [attributes for name, attributes in self.seen if name == tag]
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +70,12 @@ def elements(report):
 
 
 def embedded(text: str) -> dict:
-    (found,) = re.findall(r'<script type="application/json" id="rounds-data">(.*?)</script>', text)
-    return json.loads(found)
+    (seen,) = re.findall(r'<script type="application/json" id="rounds-data">(.*?)</script>', text)
+    return json.loads(seen)
 
 
 def test_nothing_in_it_points_outside(report, elements):
-    for _, attributes in elements.found:
+    for _, attributes in elements.seen:
         for key in ("src", "href", "xlink:href", "action", "srcset", "poster", "data"):
             value = attributes.get(key) or ""
             assert value == "" or value.startswith(("#", "data:")), (key, value)
@@ -114,7 +114,7 @@ def test_question_answer_tables_figures_and_versions_are_there(report, elements)
     assert names == ["regret.svg", "quality.svg"]
     assert {"python", "3.12.0", "code", "0123456789ab"} <= {*elements.texts["dt"], *elements.texts["dd"]}
     assert "c: 0.003" in "".join(elements.texts["pre"])
-    identifiers = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
+    identifiers = [attributes["id"] for _, attributes in elements.seen if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
 
 
@@ -286,8 +286,8 @@ def test_a_figure_brings_no_script_and_no_address(tmp_path):
         '<use xlink:href="http://x/z"/><use xlink:href="#a"/><text>R &lt; 1</text></g></svg>'
     )
     text = str(inline(path, "f0-"))
-    for word in ("alert", "onclick", "x/y", "x/z"):
-        assert word not in text
+    for fragment in ("alert", "onclick", "x/y", "x/z"):
+        assert fragment not in text
     assert '<use href="#f0-a"/><text>R &lt; 1</text>' in text
 
 
@@ -331,8 +331,8 @@ def test_the_view_holds_what_was_stored(report):
 
 
 def test_ranks_of_equal_chains_are_flat_and_of_apart_chains_are_not():
-    apart = np.arange(400.0).reshape(4, 100)
-    counts = round_view._ranks(apart)
+    separated = np.arange(400.0).reshape(4, 100)
+    counts = round_view._ranks(separated)
     assert counts.shape == (4, round_view.BINS)
     assert np.array_equal(np.argwhere(counts[0] > 0).ravel(), np.arange(5))
     mixed = np.arange(400.0).reshape(100, 4).T
@@ -362,12 +362,12 @@ def row(environment, sampler, mean, gap=None, low=None, high=None):
     return known
 
 
-def said(rows):
+def sentences_of(rows):
     return answer(rows, [one["sampler"] for one in rows], [one["environment"] for one in rows])
 
 
 def test_the_answer_tells_apart_what_the_intervals_tell_apart():
-    first, sparse, dense = said(
+    first, sparse, dense = sentences_of(
         [
             row("sparse", "exact", 100.0),
             row("sparse", "mala", 101.0, 1.0, -2.0, 4.0),
@@ -391,18 +391,18 @@ def test_the_answer_tells_apart_what_the_intervals_tell_apart():
 
 def test_the_answer_counts_what_it_cannot_name():
     rows = [row("sparse", "exact", 1.0), *(row("sparse", f"s{i}", 2.0, 1.0 + i, 0.5, 9.0) for i in range(9))]
-    assert said(rows)[1].endswith("s5 +6 [+0.5, +9] and 3 more.")
+    assert sentences_of(rows)[1].endswith("s5 +6 [+0.5, +9] and 3 more.")
 
 
 def test_the_answer_without_a_reference_or_an_interval():
-    (text,) = said([row("sparse", "mala", 10.0), row("sparse", "sgld", 30.0)])
+    (text,) = sentences_of([row("sparse", "mala", 10.0), row("sparse", "sgld", 30.0)])
     assert "mala" in text
     assert "the least of 2; sgld the most, 30 ± 1" in text
-    assert "no interval" in said([row("sparse", "exact", 1.0), row("sparse", "mala", 2.0, 1.0)])[0]
+    assert "no interval" in sentences_of([row("sparse", "exact", 1.0), row("sparse", "mala", 2.0, 1.0)])[0]
 
 
-def call(*words, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["fgtsva", *words])
+def call(*arguments, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["fgtsva", *arguments])
     try:
         commands.main()
         code = 0
@@ -411,7 +411,7 @@ def call(*words, capsys, monkeypatch):
     return code, *capsys.readouterr()
 
 
-def spoil(folder: Path, how: str) -> Path:
+def damage(folder: Path, how: str) -> Path:
     target = folder / how.partition(":")[0]
     match how.partition(":")[2]:
         case "missing":
@@ -447,7 +447,7 @@ def spoil(folder: Path, how: str) -> Path:
     ],
 )  # fmt: skip
 def test_a_folder_that_cannot_be_read_is_one_line_and_code_2(how, tmp_path, capsys, monkeypatch):
-    folder = spoil(store(tmp_path / "study", diagnosed=False), how)
+    folder = damage(store(tmp_path / "study", diagnosed=False), how)
     code, out, err = call("report", str(folder), capsys=capsys, monkeypatch=monkeypatch)
     assert code == 2, out + err
     assert err.count("\n") == 1
@@ -460,7 +460,7 @@ def test_tables_are_written_again_from_the_stored_cells(how, tmp_path):
     folder = store(tmp_path / "study", diagnosed=False)
     write(folder)
     before = (folder / "summary.csv").read_bytes()
-    page = write(spoil(folder, f"summary.csv:{how}")).read_bytes()
+    page = write(damage(folder, f"summary.csv:{how}")).read_bytes()
     assert (folder / "summary.csv").read_bytes() == before
     assert write(folder).read_bytes() == page
 
@@ -478,9 +478,9 @@ def test_a_folder_that_is_none_is_told(tmp_path):
 def ran(tmp_path_factory):
     """The output folder of a real run, small, and what was printed."""
     folder = tmp_path_factory.mktemp("run") / "here"
-    words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.rounds=2,12")
+    arguments = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.rounds=2,12")
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
-        patch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={folder}"])
+        patch.setattr(sys, "argv", ["fgtsva", "run", *arguments, f"output={folder}"])
         with pytest.raises(SystemExit) as stop:
             commands.main()
     assert not stop.value.code
@@ -490,23 +490,25 @@ def ran(tmp_path_factory):
 @pytest.mark.slow
 def test_a_run_writes_the_report_that_the_command_rebuilds(ran, capsys, monkeypatch):
     folder, printed = ran
-    made = folder / "report.html"
-    assert str(made) in printed
-    before = made.read_bytes()
-    made.unlink()
+    report_file = folder / "report.html"
+    assert str(report_file) in printed
+    before = report_file.read_bytes()
+    report_file.unlink()
     code, out, err = call("report", str(folder), capsys=capsys, monkeypatch=monkeypatch)
     assert code == 0, err
     assert "report.html" in out
-    assert made.read_bytes() == before
+    assert report_file.read_bytes() == before
     text = before.decode()
-    for word in ("mala", "numpyro", "blackjax", "arviz", "python"):
-        assert word in text
+    for fragment in ("mala", "numpyro", "blackjax", "arviz", "python"):
+        assert fragment in text
 
 
 @pytest.mark.slow
 def test_measuring_leaves_the_bits_of_the_run(ran, tmp_path, capsys, monkeypatch):
-    words = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
-    code, _, err = call("run", *words, f"output={tmp_path / 'plain'}", capsys=capsys, monkeypatch=monkeypatch)
+    arguments = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
+    code, _, err = call(
+        "run", *arguments, f"output={tmp_path / 'plain'}", capsys=capsys, monkeypatch=monkeypatch
+    )
     assert code == 0, err
     with (
         xr.open_datatree(ran[0] / "results.nc") as one,

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.made_up_comparison import study, tree
+from helpers.synthetic_comparison import study, tree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -75,8 +75,8 @@ def test_the_oracle_is_black_and_dashed_and_nobody_else_is(labels):
     shown = variants(owners(*labels))
     for label, own in shown.items():
         assert is_the_oracle(own) == label.startswith("exact")
-    told = {(own["color"], own.get("marker")) for own in shown.values()}
-    assert len(told) == len(labels)
+    labels_ = {(own["color"], own.get("marker")) for own in shown.values()}
+    assert len(labels_) == len(labels)
 
 
 def test_words_have_the_same_marker_and_dash_whoever_they_are_of():
@@ -119,9 +119,9 @@ def test_no_more_than_two_panels_beside_each_other():
 
 
 def results_of(name, total):
-    made = study(name)
-    data = {cell.id: tree(cell, total(cell)) for cell in made.cells}
-    return StudyResults.from_cells(name, made.cells, data, made.comparison)
+    composed = study(name)
+    data = {cell.id: tree(cell, total(cell)) for cell in composed.cells}
+    return StudyResults.from_cells(name, composed.cells, data, composed.comparison)
 
 
 def labels_in(figure):
@@ -132,8 +132,8 @@ def test_one_line_is_drawn_where_tuning_chose_the_textbook():
     results = results_of("figure2", lambda cell: 5.0 if cell.flat["posterior.alpha"] < 0.2 else 9.0)
     with style():
         figure = comparison_plots.along_sweep(results)
-    told = labels_in(figure)
-    assert "FGTS-VA (exact), textbook and tuned" in told
+    labels_ = labels_in(figure)
+    assert "FGTS-VA (exact), textbook and tuned" in labels_
     drawn = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "--"]
     assert len(drawn) == 1
     assert drawn[0].get_color() == "black"

@@ -3,7 +3,7 @@
 from io import StringIO
 
 import pytest
-from helpers.made_up_comparison import study
+from helpers.synthetic_comparison import study
 from rich.console import Console
 
 from experiments.cli import listing, terminal
@@ -17,10 +17,10 @@ def printed(shown, width=80):
     return console.file.getvalue()
 
 
-def whole(text, words):
+def whole(text, expected):
     """Every word is in the text, and nothing was cut off."""
     assert "…" not in text
-    assert not set(words) - set(text.split())
+    assert not set(expected) - set(text.split())
 
 
 def rows_of(cells):
@@ -73,7 +73,7 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
         for level in ("textbook", "tuned")
     ]
     text = printed(terminal.standings_table(rows, 80))
-    words = [
+    expected = [
         "algorithm",
         "setting",
         "growth",
@@ -83,7 +83,7 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
         "textbook",
         "0.50",
     ]
-    whole(text, words)
+    whole(text, expected)
     assert all(
         text.count(f"{environment}\n") == 1 for environment in (" ".join(e.split()) for e in environments)
     )
@@ -96,6 +96,6 @@ def test_no_word_of_a_card_is_broken(width, families):
     listing.show(console, "samplers")
     text = console.file.getvalue().replace("│", " ")
     cards = [cls.info for _, cls in SAMPLERS]
-    told = [line for said in cards for line in (said if families else said[1:])]
-    whole(text, [*SAMPLERS.names(), *(word for line in told for word in line.split())])
+    facts = [line for fields in cards for line in (fields if families else fields[1:])]
+    whole(text, [*SAMPLERS.names(), *(word for line in facts for word in line.split())])
     assert ("family" in text) == families

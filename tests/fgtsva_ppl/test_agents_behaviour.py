@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import assert_frequencies, standard_error, z_bound
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 
 from fgtsva_ppl import GP, MLP, SGLD, Contextual, Dense, Exact, Homoscedastic, Sparse, Thompson, simulate
 from fgtsva_ppl.agents import (
@@ -49,7 +49,7 @@ class OneByOne(Dense):
 @pytest.mark.parametrize("agent", [OFUL(radius=0.03), WeightedOFUL(radius=0.3), SAVE(radius=0.1)], ids=repr)
 def test_rounding_decides_nothing(agent: Any) -> None:
     """Arms that mirror each other have equal scores: of 25 runs of OFUL most went another way, once."""
-    together, alone = (simulate(world, agent, rounds=200, runs=25) for world in (Dense(), OneByOne()))
+    together, alone = (simulate(bandit, agent, rounds=200, runs=25) for bandit in (Dense(), OneByOne()))
     np.testing.assert_array_equal(together.action, alone.action)
 
 
@@ -94,8 +94,8 @@ def test_the_clairvoyant_has_no_regret_and_uniform_plays_all_arms_alike() -> Non
     known = simulate(Contextual(dim=2, arms=4), Clairvoyant(), rounds=20, runs=3)
     assert np.all(known.regret == 0)
     assert len(np.unique(known.action)) == 4
-    blind = simulate(Contextual(dim=2, arms=4), Uniform(), rounds=200, runs=3)
-    assert_frequencies(np.bincount(blind.action.ravel(), minlength=4), np.full(4, 0.25))
+    uniform = simulate(Contextual(dim=2, arms=4), Uniform(), rounds=200, runs=3)
+    assert_frequencies(np.bincount(uniform.action.ravel(), minlength=4), np.full(4, 0.25))
 
 
 def test_thompson_sampling_with_heteroscedastic_weights_is_fgts_va_without_optimism() -> None:
@@ -178,12 +178,12 @@ def test_one_program_serves_all_radii(cls: Any) -> None:
 
 
 def test_greedy_regresses_on_the_features_of_the_reward() -> None:
-    world, reward = Contextual(dim=2, arms=3), GP(features=7, lengthscale=0.5)
+    bandit, reward = Contextual(dim=2, arms=3), GP(features=7, lengthscale=0.5)
     agent = EpsilonGreedy(reward=reward, lam=0.5, epsilon=0.0)
-    state = agent.start(KEY, world.shape)
+    state = agent.start(KEY, bandit.shape)
     precision, moment = 0.5 * np.eye(7), np.zeros(7)
     for t, answer in enumerate((1.0, -0.5, 0.3)):
-        seen, _ = world.round(jax.random.fold_in(KEY, t), world.start(KEY), jnp.asarray(t))
+        seen, _ = bandit.round(jax.random.fold_in(KEY, t), bandit.start(KEY), jnp.asarray(t))
         features, round = np.asarray(flat_model(reward, 2, 3).embed(seen.actions)), agent.embed(seen)
         np.testing.assert_allclose(
             agent.scores(KEY, state, round), features @ np.linalg.solve(precision, moment), atol=1e-10
@@ -192,4 +192,4 @@ def test_greedy_regresses_on_the_features_of_the_reward() -> None:
         precision += np.outer(features[t], features[t])
         moment += answer * features[t]
     with pytest.raises(InputError, match="needs a reward that is linear in its features"):
-        check(world, Greedy(reward=MLP()), 10)
+        check(bandit, Greedy(reward=MLP()), 10)

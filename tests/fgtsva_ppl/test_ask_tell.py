@@ -10,7 +10,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers.worlds import PlainLinear, rest_is_slow
+from helpers.played_rounds import PlainLinear, rest_is_slow
 
 from fgtsva_ppl import FGTSVA, MALA, PSGLD, SGLD, TS, Exact, InputError, Linear, Logistic, ThompsonAgent
 from fgtsva_ppl.agents import ask_tell
@@ -31,22 +31,22 @@ def features(t):
     return np.random.default_rng(t).normal(size=(ARMS, DIM))
 
 
-def play(agent, begin, end, sigma=0.5):
+def play(agent, start, end, sigma=0.5):
     arms = []
-    for t in range(begin, end):
+    for t in range(start, end):
         arms.append(agent.ask(features(t), sigma))
         agent.tell(float(features(t)[arms[-1]] @ [1.0, -1.0]))
     return arms
 
 
 def test_it_decides_as_the_agent_of_the_loop_does():
-    asked = ThompsonAgent(posterior=FGTSVA(c=0.1), sampler=Exact(), horizon=50, seed=3)
-    arms = play(asked, 0, 5)
-    inner = asked.settings
+    agent = ThompsonAgent(posterior=FGTSVA(c=0.1), sampler=Exact(), horizon=50, seed=3)
+    arms = play(agent, 0, 5)
+    inner = agent.settings
     assert inner.posterior.alpha == pytest.approx(50**-0.5)
     key = jax.random.key(3)
     stream = [jax.random.fold_in(key, number) for number in (ask_tell.START, ask_tell.ASK)]
-    state = inner.start(jax.random.fold_in(stream[0], 0), asked._shape)
+    state = inner.start(jax.random.fold_in(stream[0], 0), agent._shape)
     for t, arm in enumerate(arms):
         seen = Round(jnp.asarray(features(t)), jnp.asarray(0.5))
         state, action, *_ = ask_tell._act(inner, jax.random.fold_in(stream[1], t), state, seen)
@@ -154,8 +154,8 @@ def test_probabilities_change_nothing_and_are_those_of_the_posterior():
     agent = ThompsonAgent(Linear(), TS(), Exact(), seed=2)
     play(agent, 0, 3, sigma=None)
     before = jax.tree.leaves(agent._state)
-    found = agent.probabilities(features(9), draws=4000)
-    assert found.sum() == pytest.approx(1)
+    shares = agent.probabilities(features(9), draws=4000)
+    assert shares.sum() == pytest.approx(1)
     assert all(np.array_equal(a, b) for a, b in zip(before, jax.tree.leaves(agent._state), strict=True))
     data = agent._state.history.data
     precision = DIM * np.eye(DIM) + 2 * np.asarray(data.gram)
@@ -163,7 +163,7 @@ def test_probabilities_change_nothing_and_are_those_of_the_posterior():
     theta = np.random.default_rng(0).multivariate_normal(mean, np.linalg.inv(precision), 100_000)
     expected = np.bincount(np.argmax(theta @ features(9).T, axis=1), minlength=ARMS) / 100_000
     # five standard errors of a share of 4000, three shares: one false alarm in 500,000
-    np.testing.assert_allclose(found, expected, atol=5 * 0.5 * 4000**-0.5)
+    np.testing.assert_allclose(shares, expected, atol=5 * 0.5 * 4000**-0.5)
 
 
 def test_sigma_is_asked_for_when_it_is_needed():
@@ -197,8 +197,8 @@ def test_features_that_make_no_sense(given, message):
     agent.ask(features(0))
     with pytest.raises(InputError, match=re.escape(message)):
         agent.ask(given)
-    for reward, told in ((np.nan, "must be finite"), ("much", "must be a number")):
-        with pytest.raises(InputError, match=told):
+    for reward, reason in ((np.nan, "must be finite"), ("much", "must be a number")):
+        with pytest.raises(InputError, match=reason):
             agent.tell(reward)
 
 
@@ -220,10 +220,10 @@ def test_a_first_question_with_a_mistake_changes_nothing():
     wrong = ThompsonAgent(two_features, sampler=QUICK)
     with pytest.raises(InputError, match="reward two_features fails on features of shape"):
         wrong.ask(np.ones((2, 3)), 0.5)
-    for asked in (agent, wrong):
-        asked.ask(features(0), 0.5)
+    for asked_agent in (agent, wrong):
+        asked_agent.ask(features(0), 0.5)
         with pytest.raises(InputError, match=r"features have shape \(4, 2\), and had \(3, 2\) before"):
-            asked.ask(np.ones((4, 2)), 0.5)
+            asked_agent.ask(np.ones((4, 2)), 0.5)
 
 
 def two_features():

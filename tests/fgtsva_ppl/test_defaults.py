@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import quick_jit, rest_is_slow
+from helpers.played_rounds import quick_jit, rest_is_slow
 
 from fgtsva_ppl import ENVIRONMENTS, SAMPLERS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState

@@ -11,7 +11,7 @@ from scipy import stats
 from fgtsva_ppl import FGTSA, FGTSVA, MALA, SGLD, TS, Contextual, Thompson, ThompsonAgent, simulate
 from fgtsva_ppl.types import Round
 
-WORLD = Contextual(dim=2, arms=3)
+ENVIRONMENT = Contextual(dim=2, arms=3)
 RNG = np.random.default_rng(0)
 SEEN = [Round(jnp.asarray(RNG.normal(size=(3, 2))), jnp.asarray(0.5)) for _ in range(4)]
 REWARDS = RNG.normal(size=3)
@@ -31,7 +31,7 @@ def logarithm():
 
 
 def after_three(agent, capacity=8):
-    state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), capacity)
+    state = agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), capacity)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
         state = agent.update(state, agent.embed(seen), jnp.asarray(1), jnp.asarray(reward))
     return agent.grow(state, capacity)
@@ -68,20 +68,20 @@ def test_minibatches_are_larger_than_the_data(program, control_variate):
     )
     target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position = jnp.asarray([0.3])
-    found = target.minibatch_gradient(jax.random.key(0), position, 6)
-    np.testing.assert_allclose(found, jax.grad(target.logdensity)(position), rtol=1e-9)
+    estimate = target.minibatch_gradient(jax.random.key(0), position, 6)
+    np.testing.assert_allclose(estimate, jax.grad(target.logdensity)(position), rtol=1e-9)
 
 
 @pytest.mark.parametrize("program", [distance, logarithm])
 def test_agents_move(program):
-    played = simulate(WORLD, Thompson(program, SIGMA_AFTER, MALA(num_steps=3)), rounds=6, runs=2)
+    played = simulate(ENVIRONMENT, Thompson(program, SIGMA_AFTER, MALA(num_steps=3)), rounds=6, runs=2)
     assert not played.num_resets.any()
     assert np.all(played.acceptance_rate.mean(axis=1) > 0)
-    asked = ThompsonAgent(program, SIGMA_AFTER, MALA(num_steps=3), horizon=10)
+    ask_tell = ThompsonAgent(program, SIGMA_AFTER, MALA(num_steps=3), horizon=10)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
-        asked.ask(seen.actions, 0.5)
-        before = np.asarray(asked._state.sampler.position)
-        asked.tell(reward)
-    asked.ask(SEEN[3].actions, 0.5)
-    assert asked.num_resets == 0
-    assert np.any(np.asarray(asked._state.sampler.position) != before)
+        ask_tell.ask(seen.actions, 0.5)
+        before = np.asarray(ask_tell._state.sampler.position)
+        ask_tell.tell(reward)
+    ask_tell.ask(SEEN[3].actions, 0.5)
+    assert ask_tell.num_resets == 0
+    assert np.any(np.asarray(ask_tell._state.sampler.position) != before)

@@ -8,8 +8,8 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers.montecarlo import SEED, assert_law, assert_mean, moments
-from helpers.worlds import rest_is_slow
+from helpers.montecarlo import SEED, assert_distribution, assert_mean, moments
+from helpers.played_rounds import rest_is_slow
 from scipy import stats
 
 from fgtsva_ppl import FGTSB, REWARDS, TS, InputError, Linear, LinearFunction
@@ -34,8 +34,8 @@ class Written(Reward):
         return lambda: self.body(dim)
 
 
-def site(name, law, shape=()):
-    return numpyro.sample(name, law.expand(list(shape)).to_event(len(shape)))
+def site(name, distribution, shape=()):
+    return numpyro.sample(name, distribution.expand(list(shape)).to_event(len(shape)))
 
 
 def correlated(dim):
@@ -203,8 +203,8 @@ def test_draws_have_the_law_of_the_prior():
     assert_mean(moments(draws), [0, 0, 0.5, 0, 0.5])
     keys = jax.random.split(jax.random.key(SEED), 5000)
     free = np.asarray(jax.vmap(flat_model(Written(scaled), DIM).draw)(keys))
-    assert_law(np.exp(free[:, 0]), stats.halfnorm(scale=2).cdf)
-    assert_law(free[:, 1], stats.norm.cdf)
+    assert_distribution(np.exp(free[:, 0]), stats.halfnorm(scale=2).cdf)
+    assert_distribution(free[:, 1], stats.norm.cdf)
 
 
 @pytest.mark.parametrize("reward", [Written(scaled), Written(nested), Written(laplace)])

@@ -11,7 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 import yaml
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from scipy import stats
 
 from experiments.cli import commands
@@ -168,9 +168,9 @@ def test_an_installed_package_brings_a_reward_to_the_command(tmp_path, monkeypat
     importlib.invalidate_caches()
     monkeypatch.setattr(REWARDS, "_classes", dict(REWARDS))
     monkeypatch.setattr(REWARDS, "_entry_points_loaded", False)
-    words = ["reward=bent", "environment=contextual", "environment.dim=2", "environment.arms=3"]
-    words += ["sampler=mala", "sampler.num_steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
-    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={tmp_path / 'out'}", "--quiet"])
+    overrides = ["reward=bent", "environment=contextual", "environment.dim=2", "environment.arms=3"]
+    overrides += ["sampler=mala", "sampler.num_steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *overrides, f"output={tmp_path / 'out'}", "--quiet"])
     with pytest.raises(SystemExit, match="0"):
         commands.main()
     with open(tmp_path / "out" / "summary.csv", newline="") as table:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import PlainLinear, rest_is_slow
+from helpers.played_rounds import PlainLinear, rest_is_slow
 
 from fgtsva_ppl import (
     FGTSA,
@@ -90,10 +90,10 @@ def test_seeds_and_runs_differ():
 
 def test_looking_into_rounds_does_not_change_them():
     environment, agent = AGENTS["mala"]
-    looked = simulate(environment, agent, rounds=ROUNDS, runs=MANY, probes=[1, 7, ROUNDS])
-    assert_same(looked, many("mala"))
-    assert [snapshot.round for snapshot in looked.snapshots] == [1, 7, ROUNDS]
-    assert all((s.states.history.rounds == s.round - 1).all() for s in looked.snapshots)
+    probed = simulate(environment, agent, rounds=ROUNDS, runs=MANY, probes=[1, 7, ROUNDS])
+    assert_same(probed, many("mala"))
+    assert [snapshot.round for snapshot in probed.snapshots] == [1, 7, ROUNDS]
+    assert all((s.states.history.rounds == s.round - 1).all() for s in probed.snapshots)
 
 
 def test_the_fast_path_plays_as_the_generic_one():
@@ -130,14 +130,14 @@ class Notebook:
 def test_an_interrupted_run_goes_on_to_the_same_bits(name, rounds):
     setting = {"rounds": rounds, "runs": MANY, "probes": [1, 7, rounds]}
     whole = simulate(*AGENTS[name], **setting)
-    notebook, told = Notebook(3), []
+    notebook, reported = Notebook(3), []
     for _ in range(2):
         with pytest.raises(StopHereError):
             simulate(*AGENTS[name], **setting, checkpoint=notebook)
         notebook.pieces = 4
     notebook.pieces = 100
-    resumed = simulate(*AGENTS[name], **setting, checkpoint=notebook, progress=told.append)
-    assert len(told) < 16 - 6  # what was done is not done again
+    resumed = simulate(*AGENTS[name], **setting, checkpoint=notebook, progress=reported.append)
+    assert len(reported) < 16 - 6  # what was done is not done again
     assert_same(resumed, whole)
     for ours, theirs in zip(resumed.snapshots, whole.snapshots, strict=True):
         jax.tree.map(np.testing.assert_array_equal, ours, theirs)
@@ -203,13 +203,13 @@ def test_regret_is_not_negative_and_adds_up(name):
 
 @pytest.mark.parametrize("rounds", rest_is_slow([1, 17], []))
 def test_rounds_need_not_be_divisible_by_the_number_of_pieces(rounds):
-    told = []
+    reported = []
     agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(num_steps=2))
-    result = simulate(Sparse(dim=2), agent, rounds=rounds, runs=2, progress=told.append)
+    result = simulate(Sparse(dim=2), agent, rounds=rounds, runs=2, progress=reported.append)
     assert result.regret.shape == (2, rounds)
-    assert told[-1] == rounds
-    assert told == sorted(set(told))
-    assert len(told) <= 16
+    assert reported[-1] == rounds
+    assert reported == sorted(set(reported))
+    assert len(reported) <= 16
     # with alpha given the horizon has no part in a round: a longer run begins as a shorter one
     longer = simulate(Sparse(dim=2), agent, rounds=33, runs=2)
     assert_same(result, longer, rounds=slice(0, rounds))

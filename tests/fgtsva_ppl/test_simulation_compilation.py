@@ -1,7 +1,7 @@
 """What the loop compiles, and what it refuses before it compiles anything."""
 
 import pytest
-from helpers.worlds import PlainLinear
+from helpers.played_rounds import PlainLinear
 
 from fgtsva_ppl import (
     FGTSA,

@@ -77,7 +77,7 @@ def _pooled(table: np.ndarray, by: np.ndarray, least: float) -> np.ndarray:
     return np.concatenate([table[:, :few].sum(1, keepdims=True), table[:, few:]], axis=1)
 
 
-def assert_law(samples: np.ndarray, cdf) -> None:
+def assert_distribution(samples: np.ndarray, cdf) -> None:
     """Kolmogorov-Smirnov against a continuous distribution function."""
     p = stats.kstest(np.asarray(samples), cdf).pvalue
     assert p >= ALARM, f"p = {p:.1e}"

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import quick_jit, rest_is_slow
+from helpers.played_rounds import quick_jit, rest_is_slow
 
 from samplers import (
     HMC,
@@ -66,14 +66,14 @@ def test_power_iterations_find_the_largest_curvature(name):
 
 
 def test_an_unknown_precision_is_no_obstacle_in_plain_coordinates():
-    blind = STIFF._replace(precision=None)
+    unknown = STIFF._replace(precision=None)
     sampler = MALA(preconditioner="none", num_steps=3)
-    draw = sampler.sample(jax.random.key(0), blind, SamplerState(HERE))[1]
+    draw = sampler.sample(jax.random.key(0), unknown, SamplerState(HERE))[1]
     assert draw.num_gradients == 3 + 1 + POWER_ITERATION_GRADIENTS
-    assert float(Identity().apply(blind, HERE).curvature) == pytest.approx(1000, rel=0.05)
+    assert float(Identity().apply(unknown, HERE).curvature) == pytest.approx(1000, rel=0.05)
     for preconditioner in (Dense(), Diagonal()):
         with pytest.raises(InputError, match="preconditioner=none"):
-            preconditioner.apply(blind, HERE)
+            preconditioner.apply(unknown, HERE)
 
 
 def test_a_flat_target_has_a_unit_step():
@@ -186,14 +186,14 @@ def test_warm_up_learns_the_metric_and_is_paid_for(batched):
             else jax.lax.map(lambda k: run(sampler, k), keys)
         )
 
-    learnt, blind = runs(warm), runs(plain)
+    learnt, unknown = runs(warm), runs(plain)
     spent = np.asarray(learnt.num_gradients)
     assert np.all(
         spent[:, [0, 1, 3, 7, 15, 31]] == 21 + 300 * 4 + 2
     )  # each half starts its chain with a gradient
     assert np.all(np.delete(spent, [0, 1, 3, 7, 15, 31], axis=1) == 21)
-    assert np.all(np.asarray(blind.num_gradients) == 21)
-    widest = np.asarray([x @ TURN[:, 0] for x in (learnt.position[:, 8:], blind.position[:, 8:])])
+    assert np.all(np.asarray(unknown.num_gradients) == 21)
+    widest = np.asarray([x @ TURN[:, 0] for x in (learnt.position[:, 8:], unknown.position[:, 8:])])
     moves = np.mean(np.diff(widest, axis=-1) ** 2, axis=(1, 2))
     assert moves[0] > 10 * moves[1]
     assert 0.6 < float(jnp.mean(learnt.acceptance_rate)) < 0.99

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, z_bound, z_scores
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 
 from samplers import SAMPLERS, Gaussian, SamplerState, Target
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, assert_same_frequencies, assert_same_moments, moments
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from scipy.stats import norm
 
 from fgtsva_ppl import FGTSB, HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, TS, Exact, InputError, Linear

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import quick_jit
+from helpers.played_rounds import quick_jit
 
 from fgtsva_ppl import SAMPLERS
 from samplers import Draw, Gaussian, SamplerState, Target

@@ -55,9 +55,9 @@ def restored(monkeypatch):
 def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, monkeypatch):
     file, out = tmp_path / "my_samplers.py", tmp_path / "out"
     file.write_text(example())
-    words = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.num_steps=2")
+    overrides = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.num_steps=2")
     small = ("rounds=4", "runs=2", "diagnostics.runs=0", f"output={out}", "--quiet")
-    monkeypatch.setattr(sys, "argv", [str(file), "run", *words, *small])
+    monkeypatch.setattr(sys, "argv", [str(file), "run", *overrides, *small])
     with pytest.raises(SystemExit, match="0"):
         runpy.run_path(str(file), run_name="__main__")
     with open(out / "summary.csv", newline="") as table:

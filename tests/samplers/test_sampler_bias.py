@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, assert_same_moments
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from jax.flatten_util import ravel_pytree
 from scipy.linalg import solve_discrete_lyapunov
 

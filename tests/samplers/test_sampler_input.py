@@ -99,12 +99,12 @@ def test_elliptical_slice_needs_a_gaussian_factor():
 def test_others_that_ask_too_much():
     bare = Target(lambda x: -jnp.sum(x**2))
     state = SamplerState(jnp.zeros(2), jnp.zeros(2))
-    for name, words in (
+    for name, overrides in (
         ("laplace", "precision"),
         ("exact", "no exact draws"),
         ("mala", "preconditioner=none"),
     ):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=overrides):
             SAMPLERS.build(name).sample(jax.random.key(0), bare, state)
     line = Target(lambda x: -jnp.sum(x**2), lambda x: jnp.eye(1))
     for name in ("mclmc", "adjusted_mclmc"):

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import STUDIED, quick_jit, rest_is_slow
+from helpers.played_rounds import STUDIED, quick_jit, rest_is_slow
 
 from samplers import (
     SAMPLERS,

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_frequencies, assert_mean, moments
+from helpers.played_rounds import rest_is_slow
 from helpers.tilted_cases import (
     DIM,
     DRAWS,
@@ -20,7 +21,6 @@ from helpers.tilted_cases import (
     draw_together,
     importance,
 )
-from helpers.worlds import rest_is_slow
 from scipy import stats
 from scipy.special import logsumexp
 

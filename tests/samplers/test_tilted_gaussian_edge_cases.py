@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, assert_same_frequencies, moments
+from helpers.played_rounds import ROUNDS, history_after, played
 from helpers.tilted_cases import (
     DIM,
     DRAWS,
@@ -22,7 +23,6 @@ from helpers.tilted_cases import (
     normalised,
     weighted,
 )
-from helpers.worlds import ROUNDS, played, remembered
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, Linear
@@ -118,7 +118,7 @@ def test_extreme_cases_stay_finite():
 
 def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
     log, model = played("fixed"), flat_model(Linear(), 3)
-    history = remembered(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
+    history = history_after(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
     a = posterior_target(FGTSA(eta=0.3, lam=0.7), model, history, log.next)
     b = posterior_target(FGTSB(eta=0.3, lam=0.7 * ROUNDS), model, history, log.next)
     keys = jax.random.split(jax.random.key(0), 20)
@@ -131,7 +131,7 @@ def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
 def test_exact_draws_of_a_posterior_have_its_log_density():
     """Precision, shift and lam as the posterior passes them on, against importance sampling of it."""
     posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), flat_model(Linear(), 3)
-    history = remembered(posterior, "fixed", Linear())
+    history = history_after(posterior, "fixed", Linear())
     target = posterior_target(posterior, model, history, log.next)
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
     positions = np.asarray(jax.jit(lambda keys: jax.lax.map(target.exact, keys, batch_size=500))(keys))

@@ -14,7 +14,7 @@ SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "dia
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("arguments", "named"),
     [
         (["sampler=malla"], ["mala", "nuts"]),
         (["environment=spars"], ["sparse", "contextual"]),
@@ -63,13 +63,13 @@ SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "dia
         (["study=default,default"], ["one value"]),
     ],
 )
-def test_bad_input_is_one_line_with_exit_code_2_and_nothing_written(fgtsva, words, named):
-    code, out, err = fgtsva("run", *words)
+def test_bad_input_is_one_line_with_exit_code_2_and_nothing_written(fgtsva, arguments, named):
+    code, out, err = fgtsva("run", *arguments)
     assert code == 2
     assert err.count("\n") == 1
     assert "Traceback" not in out + err
-    for word in named:
-        assert word in err
+    for fragment in named:
+        assert fragment in err
     assert list(Path.cwd().iterdir()) == []
 
 

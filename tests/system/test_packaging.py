@@ -108,7 +108,7 @@ def test_no_file_says_where_packages_come_from() -> None:
     if listed.returncode:
         pytest.skip("not a git checkout")
     # In pieces, or this file would be the first to be found.
-    words = [
+    fragments = [
         "py" + "pi.org",
         "python" + "hosted",
         "index" + "-url",
@@ -116,11 +116,11 @@ def test_no_file_says_where_packages_come_from() -> None:
         "find" + "-links",
         "find" + "_links",
     ]
-    words += ["file" + "://", "extra" + "-index", "extra" + "_index", "conda" + ".anaconda"]
-    pattern = re.compile("|".join(map(re.escape, words)).encode(), re.IGNORECASE)
+    fragments += ["file" + "://", "extra" + "-index", "extra" + "_index", "conda" + ".anaconda"]
+    pattern = re.compile("|".join(map(re.escape, fragments)).encode(), re.IGNORECASE)
     paths = (ROOT / name for name in listed.stdout.split("\0") if name)
-    found = [str(path) for path in paths if path.is_file() and pattern.search(path.read_bytes())]
-    assert not found
+    matches = [str(path) for path in paths if path.is_file() and pattern.search(path.read_bytes())]
+    assert not matches
 
 
 def imported(path: Path) -> dict[str, int]:
@@ -137,13 +137,13 @@ def imported(path: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(("package", "other"), FORBIDDEN)
 def test_imports_go_one_way(package: str, other: str) -> None:
-    found = [
+    matches = [
         f"{path}:{line}"
         for path in (ROOT / package).rglob("*.py")
         for name, line in imported(path).items()
         if name.split(".")[0] == other
     ]
-    assert not found, f"{package} must not import {other}"
+    assert not matches, f"{package} must not import {other}"
 
 
 @pytest.mark.parametrize("room", ALLOWED)
@@ -151,13 +151,13 @@ def test_rooms_of_experiments_import_only_what_comes_before_them(room: str) -> N
     """Data goes one way: overrides, config, execute, folder, analysis, figures, report."""
     paths = [*(ROOT / "experiments" / room).rglob("*.py")]
     assert paths
-    found = [
+    matches = [
         f"{path}:{line} imports {name}"
         for path in paths
         for name, line in imported(path).items()
         if name.split(".")[0] == "experiments" and name.split(".")[1] not in (room, *ALLOWED[room])
     ]
-    assert not found
+    assert not matches
 
 
 @pytest.mark.parametrize(

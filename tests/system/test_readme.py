@@ -42,7 +42,7 @@ def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypat
     monkeypatch.setattr(ENVIRONMENTS, "_classes", dict(ENVIRONMENTS))
     file, out = tmp_path / "my_world.py", tmp_path / "out"
     file.write_text(example)
-    words = (
+    overrides = (
         "environment=circle",
         "environment.arms=5",
         "sampler=exact",
@@ -50,7 +50,7 @@ def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypat
         "runs=2",
         "diagnostics.runs=0",
     )
-    monkeypatch.setattr(sys, "argv", [str(file), "run", *words, f"output={out}", "--quiet"])
+    monkeypatch.setattr(sys, "argv", [str(file), "run", *overrides, f"output={out}", "--quiet"])
     with pytest.raises(SystemExit, match="0"):
         runpy.run_path(str(file), run_name="__main__")
     with open(out / "summary.csv", newline="") as table:

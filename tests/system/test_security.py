@@ -38,8 +38,8 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     def forbidden(*args, **kwargs):
         raise AssertionError(f"called with {args}")
 
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["fgtsva", *words])
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", *arguments])
         started = [(os, "system"), (os, "popen"), (subprocess, "Popen"), (pickle, "load"), (pickle, "loads")]
         with monkeypatch.context() as patch:
             for module, name in started:
@@ -53,7 +53,7 @@ def fgtsva(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_code_of_ours_evaluates_imports_by_name_or_unpickles(package):
-    found = []
+    violations = []
     for path in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES
@@ -67,8 +67,8 @@ def test_no_code_of_ours_evaluates_imports_by_name_or_unpickles(package):
             if path == IMPORTS_LITERALS and (imported or dotted) and "import_module" in ast.unparse(node):
                 continue
             if named or dotted or imported or pickles:
-                found.append(f"{path}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")
-    assert not found
+                violations.append(f"{path}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")
+    assert not violations
 
 
 def test_classes_that_are_imported_by_name_are_literals_of_our_packages():
@@ -93,7 +93,7 @@ def test_what_a_command_names_is_never_imported():
 
 
 @pytest.mark.parametrize(
-    "word",
+    "override",
     [
         "_target_=os.system",
         "sampler._target_=os.system",
@@ -122,8 +122,8 @@ def test_what_a_command_names_is_never_imported():
         "--multirun",
     ],
 )
-def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, word):
-    code, out, err = fgtsva("run", "sampler=mala", word)
+def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, override):
+    code, out, err = fgtsva("run", "sampler=mala", override)
     assert code == 2
     assert os.environ["HOME"] not in out + err
     assert "Traceback" not in out + err
@@ -239,7 +239,7 @@ def test_a_strangers_results_run_nothing(fgtsva, how):
 
 def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
     """The folder of a run of ours, whose cells somebody has replaced: by a pickle, and by a door to another file."""
-    words = (
+    arguments = (
         "environment=sparse",
         "sampler=exact,mala",
         "rounds=3",
@@ -247,7 +247,7 @@ def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
         "diagnostics.runs=0",
         "output=ours",
     )
-    assert fgtsva("run", *words)[0] == 0
+    assert fgtsva("run", *arguments)[0] == 0
     pickled, linked = sorted(Path("ours/cells").glob("*.nc"))
     before = Path("ours/summary.csv").read_text()
     pickled.write_bytes(pickle.dumps(Bomb()))
@@ -256,11 +256,11 @@ def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
     with h5py.File(linked, "w") as file:
         file["regret"] = h5py.ExternalLink(str(Path("secret.nc").resolve()), "/regret")
     seal(linked)
-    code, _, err = fgtsva("run", *words)
+    code, _, err = fgtsva("run", *arguments)
     assert code == 0, err
-    said = err.replace("\n", "")
-    assert f"{pickled.name} cannot be read" in said
-    assert f"{linked.name} cannot be read (regret points to another file)" in said
+    message = err.replace("\n", "")
+    assert f"{pickled.name} cannot be read" in message
+    assert f"{linked.name} cannot be read (regret points to another file)" in message
     assert "Traceback" not in err
     assert not Path("pwned").exists()
     assert numbers(Path("ours/summary.csv").read_text()) == numbers(before)

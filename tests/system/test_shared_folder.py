@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.played_rounds import rest_is_slow
 from helpers.stored_bits import results
-from helpers.worlds import rest_is_slow
 
 from experiments.cli import commands
 from experiments.storage import files
 from experiments.storage.locks import Locks
 
-WORDS = (
+OVERRIDES = (
     "environment=sparse",
     "sampler=exact,mala",
     "environment.dim=3",
@@ -32,12 +32,12 @@ main()
 """
 
 
-def command(folder, words=WORDS):
-    return [sys.executable, "-c", PROGRAM, *words, f"output={folder}"]
+def command(folder, overrides=OVERRIDES):
+    return [sys.executable, "-c", PROGRAM, *overrides, f"output={folder}"]
 
 
-def finish(folder, words=WORDS):
-    done = subprocess.run(command(folder, words), capture_output=True, text=True)
+def finish(folder, overrides=OVERRIDES):
+    done = subprocess.run(command(folder, overrides), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -50,8 +50,8 @@ def test_two_processes_in_one_folder_share_the_work_and_end_with_the_same_bits(t
         for _ in range(2)
     ]
     for process in both:
-        said, _ = process.communicate()
-        assert process.returncode == 0, said.decode()
+        output, _ = process.communicate()
+        assert process.returncode == 0, output.decode()
     assert results(tmp_path / "shared") == results(tmp_path / "alone")
     assert not list((tmp_path / "shared").rglob("*.part"))
     assert not list((tmp_path / "shared").rglob("*.unfinished.nc"))
@@ -80,8 +80,8 @@ def test_a_name_is_one_processs_until_it_ends(tmp_path):
             pass
 
 
-def run_here(*words):
-    sys.argv = ["fgtsva", "run", *WORDS, "rounds=12", "runs=3", *words]
+def run_here(*overrides):
+    sys.argv = ["fgtsva", "run", *OVERRIDES, "rounds=12", "runs=3", *overrides]
     try:
         commands.main()
     except SystemExit as stop:
@@ -90,7 +90,7 @@ def run_here(*words):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """What the study gives when nothing happens."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [])
@@ -101,7 +101,7 @@ def undisturbed(tmp_path_factory):
 
 @pytest.mark.parametrize("when", rest_is_slow([0, 1, 3, 5], [3]))
 def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
-    when, undisturbed, tmp_path, monkeypatch, capsys
+    when, uninterrupted, tmp_path, monkeypatch, capsys
 ):
     """The n-th write finds no room, whichever it is: config, cells, tree, tables or report."""
     monkeypatch.setattr(sys, "argv", [])
@@ -123,7 +123,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
     assert "No space left on device" in err
     assert not list(folder.rglob("*.part"))
     assert run_here(f"output={folder}") == 0
-    assert results(folder) == undisturbed
+    assert results(folder) == uninterrupted
 
 
 @pytest.mark.slow
@@ -133,9 +133,9 @@ def test_a_file_that_may_not_grow_is_one_line_and_the_same_command_goes_on(size,
     monkeypatch.chdir(Path(__file__).parents[2])
     folder = tmp_path / "cut"
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))\n"
-    interpreter, option, program, *words = command(folder)
+    interpreter, option, program, *overrides = command(folder)
     cut = subprocess.run(
-        [interpreter, option, limit + program, *words],
+        [interpreter, option, limit + program, *overrides],
         capture_output=True,
         text=True,
         env={**os.environ, "FGTSVA_CACHE": str(tmp_path / "cache")},

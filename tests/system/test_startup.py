@@ -50,7 +50,7 @@ def call(*arguments, **variables):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "expected"),
     [
         (["--help"], 0, ["Example: fgtsva run"]),
         (["run", "--help"], 0, ["KEY=VALUE"]),
@@ -70,11 +70,11 @@ def call(*arguments, **variables):
         (["run", "+rounds=3"], 2, ["key=value"]),
     ],
 )
-def test_help_lists_and_misspelt_names_need_no_jax(arguments, code, words):
-    found, out, err, modules = call(*arguments)
-    assert found == code
-    for word in words:
-        assert word in out + err
+def test_help_lists_and_misspelt_names_need_no_jax(arguments, code, expected):
+    exit_code, out, err, modules = call(*arguments)
+    assert exit_code == code
+    for fragment in expected:
+        assert fragment in out + err
     assert not {*modules} & {*HEAVY}
 
 

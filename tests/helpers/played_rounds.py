@@ -73,7 +73,7 @@ OTHERS = {
 }
 
 ROUNDS = 12
-WORLDS = {
+ENVIRONMENTS = {
     "fixed": Dense(dim=3, scale=0.7),
     "fixed-sparse": Sparse(dim=3, p=0.4),
     "contextual": Contextual(dim=3, arms=4, p=0.4),
@@ -81,16 +81,18 @@ WORLDS = {
 
 
 @lru_cache
-def played(world: str) -> Log:
+def played(name: str) -> Log:
     """Rounds played by a Thompson agent."""
-    environment, agent = WORLDS[world], Thompson(sampler=PSGLD(num_steps=3)).for_horizon(ROUNDS)
+    environment, agent = ENVIRONMENTS[name], Thompson(sampler=PSGLD(num_steps=3)).for_horizon(ROUNDS)
     key = jax.random.key(7)
 
     def turn(state, t):
-        nature, mind = (jax.random.fold_in(jax.random.fold_in(key, stream), t) for stream in (1, 2))
-        seen, outcome = environment.round(nature, instance, t)
+        environment_key, agent_key = (
+            jax.random.fold_in(jax.random.fold_in(key, stream), t) for stream in (1, 2)
+        )
+        seen, outcome = environment.round(environment_key, instance, t)
         round = agent.embed(seen)
-        state, action, _ = agent.act(mind, state, round)
+        state, action, _ = agent.act(agent_key, state, round)
         reward = outcome.means[action] + outcome.noise
         return agent.update(state, round, action, reward), (seen.actions, seen.sigma, action, reward)
 
@@ -102,10 +104,10 @@ def played(world: str) -> Log:
 
 
 @lru_cache
-def remembered(posterior, world: str, reward, spare: int = 3):
+def history_after(posterior, name: str, reward, spare: int = 3):
     """The history that an agent with this posterior and reward has after the played rounds, with spare room."""
-    agent, log = Thompson(reward=reward, posterior=posterior), played(world)
-    start = agent.start(jax.random.key(0), WORLDS[world].shape)
+    agent, log = Thompson(reward=reward, posterior=posterior), played(name)
+    start = agent.start(jax.random.key(0), ENVIRONMENTS[name].shape)
 
     def turn(state, datum):
         actions, sigma, action, reward = datum

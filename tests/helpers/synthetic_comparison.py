@@ -27,18 +27,18 @@ def luck(seed: int) -> np.ndarray:
 
 def tree(cell, total, growth: float = 0.3, spread: float = 0.02) -> xr.DataTree:
     """A cell whose runs have this regret in the end, times the run's luck and a little noise of its own."""
-    told = json.dumps(cell.settings, sort_keys=True)
-    own = np.random.default_rng(zlib.crc32(told.encode())).normal(1, spread, size=(RUNS, 1))
+    settings = json.dumps(cell.settings, sort_keys=True)
+    own = np.random.default_rng(zlib.crc32(settings.encode())).normal(1, spread, size=(RUNS, 1))
     regret = total * luck(cell.seed) * own * shape(growth, cell.rounds)
-    attrs = {"settings": told, "seconds": 0.0, "compile_seconds": 0.0}
+    attrs = {"settings": settings, "seconds": 0.0, "compile_seconds": 0.0}
     coords = {"run": np.arange(RUNS), "round": 1 + np.arange(cell.rounds)}
     return xr.DataTree(xr.Dataset({"regret": (("run", "round"), regret)}, coords, attrs))
 
 
 @lru_cache
-def study(name: str, *words: str):
+def study(name: str, *overrides: str):
     return compose(
-        [f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *words]
+        [f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *overrides]
     )  # a later word replaces an earlier
 
 
