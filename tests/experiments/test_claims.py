@@ -38,7 +38,7 @@ def evidence(*holds: bool) -> tuple[Evidence, ...]:
     return tuple(Evidence(f"case {i}", Interval(1.0, 0.5, 1.5), held) for i, held in enumerate(holds))
 
 
-def test_a_verdict_follows_from_what_holds():
+def test_verdict_depends_on_how_much_evidence_holds():
     def outcome(*holds):
         return Verdict("Table", "A claim", "a number.", evidence(*holds)).outcome()
 
@@ -48,7 +48,7 @@ def test_a_verdict_follows_from_what_holds():
     assert outcome() == NOT_REPRODUCED
 
 
-def test_the_page_names_claim_number_interval_and_verdict():
+def test_markdown_has_claim_number_interval_and_verdict():
     verdict = Verdict("Figure 1", "It is better", "a ratio.", evidence(True, False))
     text = to_markdown("A study", [verdict], ["Horizon: some."])
     for part in ("## It is better", "Figure 1", "1 [0.5, 1.5], holds", "does not hold", "Horizon: some."):
@@ -75,7 +75,7 @@ def tuned_algorithm_of(cells, comparison, regret):
     return tuned_algorithm, data
 
 
-def test_the_tuned_setting_is_the_best_on_the_other_seed_and_is_reported_on_the_first():
+def test_tuned_setting_is_chosen_on_the_second_seed_and_reported_on_the_first():
     best = {0: 0.3, 1000: 0.1}  # at the reported seed another one would have won
     tuned_algorithm, data = tuned_algorithm_of(
         *oful(), lambda cell: 10.0 if cell.flat["agent.radius"] == best[cell.seed] else 50.0
@@ -88,7 +88,7 @@ def test_the_tuned_setting_is_the_best_on_the_other_seed_and_is_reported_on_the_
     assert rows["tuned"]["setting"] == "radius=0.1"
 
 
-def test_what_is_reported_has_no_part_in_the_choice():
+def test_reported_runs_do_not_affect_tuning():
     rng = np.random.default_rng(1)
     for _ in range(5):
         tuned_algorithm, _ = tuned_algorithm_of(
@@ -97,7 +97,7 @@ def test_what_is_reported_has_no_part_in_the_choice():
         assert tuned_algorithm.describe("tuned") == "radius=0.01 (edge)"
 
 
-def test_all_the_other_seeds_tune_together():
+def test_tuning_averages_over_all_other_seeds():
     # each seed alone would choose what the other one finds bad
     regret = {0.1: {1000: 90.0, 2000: 1.0}, 0.3: {1000: 1.0, 2000: 90.0}}
     tuned_algorithm, _ = tuned_algorithm_of(
@@ -107,7 +107,7 @@ def test_all_the_other_seeds_tune_together():
     assert tuned_algorithm.tuned.cell.flat["agent.radius"] not in regret
 
 
-def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():
+def test_one_seed_has_no_tuned_setting_and_an_overridden_hyperparameter_no_textbook_setting():
     tuned_algorithm, _ = tuned_algorithm_of(*oful("seed=3"), lambda cell: 1.0)
     assert tuned_algorithm.tuned is None
     assert tuned_algorithm.textbook is not None
@@ -116,7 +116,7 @@ def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():
     assert tuned_algorithm.textbook is None
 
 
-def test_a_tuned_value_at_the_end_of_those_that_were_tried_is_told_the_textbooks_too():
+def test_a_tuned_value_at_the_edge_of_the_grid_is_marked():
     cells, comparison = oful()
     for best, setting in ((1.0, "radius=1 (edge)"), (0.1, "radius=0.1"), (0.01, "radius=0.01 (edge)")):
         tuned_algorithm, _ = tuned_algorithm_of(
@@ -128,7 +128,7 @@ def test_a_tuned_value_at_the_end_of_those_that_were_tried_is_told_the_textbooks
     assert tuned_algorithm.describe("tuned") == "radius=1"  # one value has no end
 
 
-def test_of_equals_the_first_is_chosen():
+def test_ties_in_tuning_go_to_the_first_setting():
     assert choose({"textbook": np.ones(3), "other": np.ones(3)}) == "textbook"
     assert choose({}) is None
 
@@ -155,7 +155,7 @@ BETTER = "sparse noise: FGTS-VA outperforms SAVE"
 MARGIN = "sparse noise: FGTS-VA outperforms the baselines by a large margin"
 
 
-def test_figure1_comes_out_each_way():
+def test_figure1_claims_can_have_every_verdict():
     result = figure1(ours=(10, 9), theirs=(100, 90))
     assert result[BETTER].outcome() == result[MARGIN].outcome() == REPRODUCED
     result = figure1(ours=(10, 9), theirs=(15, 13))
@@ -170,7 +170,7 @@ def test_figure1_comes_out_each_way():
 ONLY_C = "sparse noise: c is the only parameter of FGTS-VA that has to be tuned"
 
 
-def test_whether_more_than_c_has_to_be_tuned_comes_out_each_way():
+def test_claim_that_only_c_is_tuned_can_have_every_verdict():
     """By the ratio of 2, whatever the baselines do."""
     for ours, outcome in (((10, 9), REPRODUCED), ((10, 4), NOT_REPRODUCED), ((10, 30), REPRODUCED)):
         result = figure1(ours=ours, theirs=(100, 1))[ONLY_C]
@@ -182,7 +182,7 @@ def test_whether_more_than_c_has_to_be_tuned_comes_out_each_way():
             assert one.note.startswith("c=0.003; alpha=0.125")
 
 
-def test_the_settings_of_both_sides_are_told():
+def test_evidence_names_the_settings_of_both_algorithms():
     result = figure1(ours=(10, 9), theirs=(100, 90))
     notes = {one.condition: one.note for one in result[BETTER].evidence}
     assert notes["FGTS-VA (exact), textbook settings"] == "alpha=0.125 against radius=1"
@@ -215,7 +215,7 @@ def figure2(sparse, dense):
     return [verdict.outcome() for verdict in verdicts_of("figure2", composed, data)]
 
 
-def test_figure2_comes_out_each_way():
+def test_figure2_claims_can_have_every_verdict():
     def valley(c):
         return 10 + 50 * abs(c - 0.01)
 
@@ -266,7 +266,7 @@ def table1(scaling, rate=lambda name: 0.3):
     return composed, data
 
 
-def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
+def test_exponents_of_power_laws_are_recovered():
     composed, data = table1(lambda cell, name: power_law(cell, d=1.2, variance=0.4))
     table = StudyResults.from_cells("table1", composed.cells, data, composed.comparison).scaling
     rows = table.to_dict(orient="records")
@@ -280,7 +280,7 @@ def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
 
 
 @pytest.mark.slow
-def test_table1_comes_out_each_way():
+def test_table1_claims_can_have_every_verdict():
     def verdicts(scaling, rate=lambda name: 0.0):
         composed, data = table1(scaling, rate)
         return {v.claim: v.outcome() for v in verdicts_of("table1", composed, data)}
@@ -299,7 +299,7 @@ def test_table1_comes_out_each_way():
     assert {result[claim] for claim in (ours_d, better, matches, still)} == {NOT_REPRODUCED}
 
 
-def test_intervals_of_exponents_cover_as_often_as_they_say():
+def test_intervals_of_exponents_have_their_coverage():
     """200 power laws of 50 gamma runs: coverage is 0.95 less a little; binomial, false alarm below 1e-6."""
     rng = np.random.default_rng(SEED)
     x = np.array([2.0, 3.0, 5.0, 8.0])
@@ -310,7 +310,7 @@ def test_intervals_of_exponents_cover_as_often_as_they_say():
     assert hits >= stats.binom.ppf(1e-6, 200, 0.90)
 
 
-def test_differences_of_exponents_see_through_shared_luck():
+def test_differences_of_exponents_are_paired():
     composed, data = table1(lambda cell, name: power_law(cell, d=1.5 if name == "LinVDTS-style" else 1.0))
     result = StudyResults.from_cells("table1", composed.cells, data, composed.comparison).scaling_lines
     first, second = (
@@ -322,7 +322,7 @@ def test_differences_of_exponents_see_through_shared_luck():
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
-def test_growth_tells_learnt_from_linear(rate):
+def test_growth_distinguishes_learnt_from_linear_regret(rate):
     cell = study("figure1", "environment=sparse").cells[0]
     assert growth(halves(tree(cell, 7.0, rate))).value == pytest.approx(rate, abs=1e-9)
     assert shape(rate).sum() == pytest.approx(1)
@@ -337,7 +337,7 @@ def test_ratios_are_paired():
 # The theorem
 
 
-def test_the_theorem_comes_out_either_way():
+def test_theorem_claims_can_have_either_verdict():
     composed = study("theorem", "rounds=4000")
     for share, expected in ((0.1, REPRODUCED), (3.0, NOT_REPRODUCED)):
         data = {
@@ -359,7 +359,7 @@ def test_the_theorem_comes_out_either_way():
             assert 0.94 < stated.number.value / own.number.value < 0.99
 
 
-def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
+def test_theorem_bound_is_computed_at_the_recommended_c_only():
     composed = compose(["study=theorem"])  # at its own horizon
     (c,) = {
         cell.flat["posterior.c"] for cell in composed.cells if bound(cell, np.array([1])).stated is not None
@@ -386,7 +386,7 @@ def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
     assert all(bound(cell, rounds).stated is None for cell in other.cells)
 
 
-def test_both_bounds_are_drawn_and_told_apart():
+def test_both_bounds_are_drawn_in_different_styles():
     composed = compose(["study=theorem", "environment.p=0.1", "posterior.c=0.1,0.2615"])
     data = {cell.id: tree(cell, 1.0) for cell in composed.cells}
     assert composed.comparison.bounds
@@ -403,7 +403,7 @@ def test_both_bounds_are_drawn_and_told_apart():
 
 
 @pytest.mark.slow
-def test_bounds_grow_and_say_where_the_conditions_hold():
+def test_bounds_increase_and_report_whether_the_conditions_hold():
     rounds = np.arange(1, ROUNDS + 1)
     (cell, *_) = study("theorem").cells
     result = bound(cell, rounds)
@@ -430,14 +430,14 @@ def test_bounds_grow_and_say_where_the_conditions_hold():
 
 
 @pytest.mark.parametrize("name", ["figure1", "table1"])
-def test_claims_speak_of_algorithms_that_run(name):
+def test_claims_name_algorithms_of_the_studies(name):
     named = {algorithm["name"] for algorithm in read_study(name)["algorithms"]}
     spoken = {*OURS, *(form for forms in BASELINES.values() for form in forms)}
     assert spoken <= named
     assert set(THEORY) <= {*named}
 
 
-def test_every_claim_is_shown_at_both_levels_and_tuned_elsewhere():
+def test_claims_have_evidence_at_both_levels_of_tuning():
     for name in ("figure1", "figure2", "table1"):
         composed = compose([f"study={name}"])
         seeds = list(dict.fromkeys(cell.seed for cell in composed.cells))
@@ -480,7 +480,7 @@ def run(*overrides, monkeypatch, capsys):
         ),
     ],
 )
-def test_a_study_of_algorithms_from_command_to_report(
+def test_a_comparison_of_algorithms_from_command_to_report(
     name, overrides, figures, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(job, "simulate", simulation)
@@ -516,7 +516,7 @@ def test_a_study_of_algorithms_from_command_to_report(
 
 
 @pytest.mark.slow
-def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
+def test_theorem_study_draws_its_bound(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run("study=theorem", "rounds=1000", "runs=4", "output=here", monkeypatch=monkeypatch, capsys=capsys)
     text = Path("here/verdicts.md").read_text()
@@ -524,7 +524,7 @@ def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
     assert "bound of the proof" in Path("here/figures/regret.svg").read_text()
 
 
-def test_bounds_is_a_yes_or_a_no():
+def test_bounds_must_be_true_or_false():
     with pytest.raises(InputError, match="true or false"):
         compose(["bounds=3"])
     assert compose(["bounds=true"]).comparison.bounds

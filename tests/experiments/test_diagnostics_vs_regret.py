@@ -33,7 +33,7 @@ def study():
     return compared()
 
 
-def test_pairs_leave_the_reference_out_and_see_through_shared_luck(study):
+def test_pairs_exclude_the_reference_and_cancel_shared_randomness(study):
     pairs = study.pairs
     assert [pair.cell.flat["sampler"] for pair in pairs] == [name for name in LEVELS if name != "exact"]
     for pair in pairs:
@@ -138,7 +138,7 @@ def test_cheapest_is_the_least_work_close_to_the_oracle(study):
     assert rows[2]["gradients_high"] == 20
 
 
-def test_the_cost_of_closeness_tells_what_the_intervals_leave_open():
+def test_cost_of_closeness_has_an_interval():
     work = [5.0, 10.0, 20.0, 40.0]
     ratios = [
         Interval(1.5, 1.2, 1.8),
@@ -150,7 +150,7 @@ def test_the_cost_of_closeness_tells_what_the_intervals_leave_open():
     assert _least_work(work[:2], ratios[:2], 1.1) == Interval(np.inf, 10, np.inf)
 
 
-def test_summary_tells_heavy_tails(study):
+def test_summary_reports_heavy_tails(study):
     cells, data = study.cells, study.data
     rows = {row["sampler"]: row for row in study.summary_rows}
     exact = data[cells[0].id].dataset["regret"].values.sum(1)
@@ -161,7 +161,7 @@ def test_summary_tells_heavy_tails(study):
             assert rows[name]["regret_gap_median"] == pytest.approx(np.median(own - exact))
 
 
-def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
+def test_probe_rounds_are_log_spaced_by_default():
     overrides = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
     study = compose(overrides)
     probes = study.diagnostics.probes(study.cells[0])
@@ -173,7 +173,7 @@ def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
     assert (named.probes(study.cells[0]), named.runs) == ((3, 7), 2)
 
 
-def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
+def test_progress_bar_counts_diagnosed_rounds(study):
     cells = study.cells
     console = Console(file=StringIO(), force_terminal=True, width=150)
     with terminal.progress(console, cells, num_probes=2 * len(cells)) as tell:
@@ -186,7 +186,7 @@ def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_every_study_resolves_and_says_what_it_asks(name):
+def test_every_study_composes_and_has_a_question(name):
     study = compose([f"study={name}", "rounds=2", "runs=2"])
     assert study.cells
     assert study.question.endswith("?")
@@ -194,7 +194,7 @@ def test_every_study_resolves_and_says_what_it_asks(name):
     assert sweep is None or any(sweep in cell.flat for cell in study.cells)
 
 
-def test_bootstrap_intervals_cover_as_often_as_they_say():
+def test_bootstrap_intervals_have_their_coverage():
     """300 intervals of 60 exponential values: coverage is 0.95 less a little; binomial, false alarm below 1e-6."""
     rng = np.random.default_rng(0)
     hits = 0
@@ -204,7 +204,7 @@ def test_bootstrap_intervals_cover_as_often_as_they_say():
     assert 0.85 < hits / 300 < 0.99
 
 
-def test_spearman_matches_scipy_and_its_interval_holds_it():
+def test_spearman_matches_scipy_and_lies_in_its_interval():
     rng = np.random.default_rng(1)
     x = rng.normal(size=80)
     y = x + rng.normal(size=80)
@@ -214,7 +214,7 @@ def test_spearman_matches_scipy_and_its_interval_holds_it():
     assert np.isnan(spearman(x[:3], y[:3]).value)
 
 
-def test_rounds_of_one_run_are_no_further_evidence():
+def test_repeated_rounds_of_a_run_do_not_narrow_the_interval():
     """Columns that repeat the first leave estimate and interval as they were: what is resampled is units."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=30)
@@ -223,7 +223,7 @@ def test_rounds_of_one_run_are_no_further_evidence():
     np.testing.assert_allclose(many, spearman(x, y))
 
 
-def test_what_goes_with_the_round_alone_is_no_association_within_it():
+def test_a_trend_over_rounds_is_no_association_within_rounds():
     rng = np.random.default_rng(3)
     trend = 10.0 * np.arange(6)
     x, y = rng.normal(size=(2, 40, 6)) + trend

@@ -20,6 +20,6 @@ def minutes(name):
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_a_study_takes_about_as_long_as_was_said(name):
+def test_estimated_time_is_close_to_the_gallery(name):
     ahead = estimate.estimate(compose([f"study={name}"]), lambda _: False)
     assert 1 / FACTOR <= max(1.0, ahead.seconds / 60) / minutes(name) <= FACTOR

@@ -19,7 +19,7 @@ def study():
     return compared()
 
 
-def test_the_default_reading_tells_who_keeps_up_who_does_not_and_what_tells_it(study):
+def test_default_findings_name_close_samplers_others_and_the_best_diagnostics(study):
     first, second, third = study.findings
     assert first.startswith(
         "Regret added to that of exact draws, by paired 95% intervals, on sparse: sgld +100.0 [+100.0, +100.0], psgld "
@@ -43,7 +43,7 @@ def ranked():
     return compared(**{**CONSTANT, "tv": levels, "mean_error": ONE_SWAP})
 
 
-def test_the_diagnostics_that_are_named_are_those_that_go_closest_with_regret(ranked):
+def test_best_diagnostics_are_those_with_the_largest_rank_correlation(ranked):
     (text,) = best_diagnostics(ranked)
     near = "mean_error (Spearman +0.90 [+0.40, +1.00])"  # two of five ranks swapped: 1 - 6 * 2 / (5 * 24)
     assert text == (
@@ -52,7 +52,7 @@ def test_the_diagnostics_that_are_named_are_those_that_go_closest_with_regret(ra
     )
 
 
-def test_diagnostics_that_say_nothing_are_not_named():
+def test_uninformative_diagnostics_are_not_named():
     (text,) = best_diagnostics(compared(**CONSTANT))
     assert text == "No diagnostic's rank correlation with the regret gap over these cells excludes zero."
 
@@ -72,7 +72,7 @@ def priced(study):
     )
 
 
-def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
+def test_cheapest_samplers_are_ordered_by_gradients(priced):
     (text,) = cheapest_samplers(priced.costs)
     assert text == (
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient a round; 1.0 s), "
@@ -80,7 +80,7 @@ def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
     )
 
 
-def test_the_reading_of_the_budget_has_every_sampler(priced):
+def test_budget_findings_name_every_sampler(priced):
     first, _, *others = priced.findings
     assert first.startswith(
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient"
@@ -95,7 +95,7 @@ def test_the_reading_of_the_budget_has_every_sampler(priced):
     ]
 
 
-def test_the_answer_to_every_sampler_is_in_the_first_two_sentences(ranked):
+def test_samplers_findings_answer_in_the_first_two_sentences(ranked):
     first, second, *others = replace(ranked, name="samplers").findings
     assert first.startswith("tv (Spearman +1.00")
     assert second.startswith("Regret added to that of exact draws")
@@ -112,7 +112,7 @@ def line(saved):
     return {0.0: SHARED, 0.1: SHARED - saved + RNG.normal(size=200), 1.0: SHARED + 50}
 
 
-def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
+def test_gain_is_cross_validated_over_runs():
     gains = bonus.gain(line(5.0))
     assert gains.best == (0.1, 0.1)
     assert gains.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
@@ -139,7 +139,7 @@ def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
         (-5.0, -5.0, "shows no help to anyone"),
     ],
 )
-def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, expected):
+def test_effect_of_the_bonus_is_attributed_to_posterior_or_sampler(exact, sampler, expected):
     gains = {("exact", 0): bonus.gain(line(exact)), ("sgld", 2): bonus.gain(line(sampler))}
     (text,) = bonus.whose_effect(gains)
     assert expected in text
@@ -156,7 +156,7 @@ def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, expected):
         (None, 0.0, "shows no help. "),
     ],
 )
-def test_the_bonus_helps_where_sampling_is_accurate_or_where_it_is_not(accurate, inaccurate, expected):
+def test_bonus_is_compared_between_accurate_and_inaccurate_sampling(accurate, inaccurate, expected):
     saved = {("mala", 20): accurate, ("sgld", 1): inaccurate}
     gains = {who: bonus.gain(line(much)) for who, much in saved.items() if much is not None}
     (text,) = bonus.when_accurate(gains, {who: who[0] == "sgld" for who in gains})
@@ -169,11 +169,11 @@ def test_the_bonus_helps_where_sampling_is_accurate_or_where_it_is_not(accurate,
         assert (f"no sampler here is {name}" in text) == (much is None)
 
 
-def test_without_a_measured_accuracy_nothing_is_said_of_it():
+def test_bonus_findings_omit_accuracy_that_was_not_measured():
     assert bonus.when_accurate({("mala", 20): bonus.gain(line(5.0))}, {}) == []
 
 
-def test_the_reading_of_the_bonus_study_answers_its_question():
+def test_bonus_findings_answer_the_question():
     overrides = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
     study = compose(["study=bonus", "environment=sparse", *overrides])
     cells = study.cells
@@ -215,7 +215,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
     assert sum("no different by c at 20 than at 2 steps" in sentence for sentence in others) == 2
 
 
-def test_the_reading_of_the_warm_starts_names_who_pays():
+def test_warmstart_findings_name_samplers_with_more_regret():
     cells = compose(
         ["study=warmstart", "environment=sparse", "sampler=exact,sgld,mala", "rounds=50", "runs=40"]
     ).cells
@@ -240,7 +240,7 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
     assert len(others) == 6
 
 
-def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
+def test_stiffness_figure_and_findings_use_the_measured_condition_number():
     overrides = ["environment=sparse", "sampler=exact,sgld", f"rounds={ROUNDS}", f"runs={RUNS}"]
     cells = compose([*overrides, "posterior.alpha=1.0,0.1"]).cells
 

@@ -16,7 +16,7 @@ EVERY = ("sgld", "psgld", "sghmc", "mala", "barker", "hmc", "ghmc", "nuts", "mcl
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
+def test_quality_figure_shows_the_gap_and_the_floor(known):
     floor = dict.fromkeys(LEVELS, FLOOR if known else float("nan"))
     figure = gap_plots.against_quality(compared(tv_floor=floor))
     shown = (
@@ -71,7 +71,7 @@ def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
 @pytest.mark.parametrize(
     "gap", [Interval(3.0, 2.0, 4.0), Interval(-3.0, -4.0, -2.0), Interval(50.0, *[np.nan] * 2)]
 )
-def test_a_single_gap_is_inside_its_axis_whatever_its_sign_and_interval(gap):
+def test_a_single_gap_is_inside_its_axis(gap):
     axes = Figure().subplots()
     axes.plot(gap.value, 0)
     gap_plots._gap_axis(axes, "x", [gap])

@@ -28,7 +28,7 @@ def tree():
     return xr.DataTree.from_dict({"/": root, "/round_7/posterior": inner, "/diagnostics": single})
 
 
-def test_what_is_read_is_what_xarray_reads(tmp_path):
+def test_trees_are_read_as_xarray_reads_them(tmp_path):
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     with xr.open_datatree(path, engine="h5netcdf") as opened:
@@ -44,7 +44,7 @@ def test_what_is_read_is_what_xarray_reads(tmp_path):
         }
 
 
-def test_what_points_to_another_file_is_not_followed(tmp_path):
+def test_links_to_other_files_are_rejected(tmp_path):
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     with h5py.File(path, "a") as file:
@@ -55,7 +55,7 @@ def test_what_points_to_another_file_is_not_followed(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["a value", "a coordinate", "an attribute", "a name"])
-def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, damage):
+def test_a_changed_file_is_rejected(tmp_path, damage):
     """HDF5 has no objection to any of these: only the digest tells."""
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
@@ -73,7 +73,7 @@ def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, damage):
         read_tree(path)
 
 
-def test_no_wrong_bit_gets_as_far_as_hdf5(tmp_path, monkeypatch):
+def test_a_flipped_bit_is_detected_before_hdf5_opens_the_file(tmp_path, monkeypatch):
     """Some of them would keep HDF5 busy for ever, and others would end the process."""
     path, whole, rng = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
     opened = []

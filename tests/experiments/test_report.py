@@ -74,7 +74,7 @@ def embedded(text: str) -> dict:
     return json.loads(seen)
 
 
-def test_nothing_in_it_points_outside(report, elements):
+def test_report_refers_to_no_other_file(report, elements):
     for _, attributes in elements.seen:
         for key in ("src", "href", "xlink:href", "action", "srcset", "poster", "data"):
             value = attributes.get(key) or ""
@@ -85,7 +85,7 @@ def test_nothing_in_it_points_outside(report, elements):
     assert not re.findall(r"https?://[^\s\"'<]+", text.replace(namespace, ""))
 
 
-def test_only_its_own_script_may_run(elements):
+def test_report_allows_its_own_script_only(elements):
     scripts = elements.named("script")
     assert sorted(attributes.get("type", "") for attributes in scripts) == ["", "application/json"]
     (policy,) = (m["content"] for m in elements.named("meta") if m.get("http-equiv"))
@@ -93,7 +93,7 @@ def test_only_its_own_script_may_run(elements):
     assert re.search(r"script-src 'sha256-[\w+/=]{44}'", policy)
 
 
-def test_question_answer_tables_figures_and_versions_are_there(report, elements):
+def test_report_has_question_answer_tables_figures_and_versions(report, elements):
     assert elements.texts["h1"] == ["A study"]
     assert "What does it cost?" in elements.texts["p"]
     assert "fgtsva run sampler=exact,mala,sgld" in elements.texts["p"]
@@ -131,7 +131,7 @@ def texts(table):
     return [[field.text for field in row] for row in table.rows]
 
 
-def test_quality_is_set_against_regret_in_tables():
+def test_report_has_tables_of_quality_against_regret():
     cost = {
         "case": "sparse",
         "sampler": "sgld",
@@ -175,7 +175,7 @@ def test_quality_is_set_against_regret_in_tables():
     assert texts(by_round_table([row])) == [shown]
 
 
-def test_tables_of_the_page_are_those_of_the_results(report):
+def test_report_tables_are_those_of_the_results(report):
     text, results = report.read_text(), load_results(report.parent)
 
     def rows(section):
@@ -194,7 +194,7 @@ def test_tables_of_the_page_are_those_of_the_results(report):
         pd.testing.assert_frame_equal(stored, table, check_dtype=False, rtol=0, atol=0)
 
 
-def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
+def test_tail_share_is_shown_beside_the_gap_and_explained(report, elements):
     (head,) = re.findall(r'<section id="results".*?<thead>(.*?)</thead>', report.read_text(), re.DOTALL)
     headings = re.findall("<button[^>]*>(.*?)</button>", head)
     at = headings.index("gap to exact")
@@ -204,7 +204,7 @@ def test_tails_stand_beside_the_gap_and_are_explained(report, elements):
     assert "mean acceptance probability, over replicas of the round's own draw" in elements.texts["dd"]
 
 
-def test_the_command_of_an_older_run_is_not_known(tmp_path):
+def test_report_of_an_older_run_has_no_command(tmp_path):
     folder = store(tmp_path / "study", diagnosed=False, command=None)
     assert 'class="command"' not in write(folder).read_text()
 
@@ -225,7 +225,7 @@ def test_a_rebuilt_report_is_the_same_to_the_byte(report):
     assert write(report.parent).read_bytes() == before
 
 
-def test_names_and_texts_are_shown_not_interpreted(tmp_path):
+def test_names_and_texts_are_escaped(tmp_path):
     folder = store(
         tmp_path / "study",
         samplers=("exact", HOSTILE),
@@ -244,19 +244,19 @@ def test_names_and_texts_are_shown_not_interpreted(tmp_path):
     assert embedded(text)["cells"][1]["label"] == HOSTILE
 
 
-def test_a_reason_for_failure_is_told(tmp_path):
+def test_reason_of_a_failed_cell_is_shown(tmp_path):
     folder = store(tmp_path / "study", failed={"mala": "ValueError: a <b>bad</b> step"}, diagnosed=False)
     text = write(folder).read_text()
     assert "Cells that failed" in Elements(text).texts["h2"]
     assert "failed: ValueError: a &lt;b&gt;bad&lt;/b&gt; step" in text
 
 
-def test_all_cells_may_have_failed(tmp_path):
+def test_report_of_failed_cells_only(tmp_path):
     folder = store(tmp_path / "study", failed=dict.fromkeys(("exact", "mala", "sgld"), "no"))
     assert "No cell was finished" in write(folder).read_text()
 
 
-def test_without_diagnostics_there_is_no_view_of_rounds(tmp_path):
+def test_report_without_diagnostics_has_no_round_view(tmp_path):
     text = write(store(tmp_path / "study", diagnosed=False)).read_text()
     assert 'id="round"' not in text
     assert "Sampler quality" not in text
@@ -278,7 +278,7 @@ def test_the_findings_of_a_study_are_its_answer(tmp_path, monkeypatch):
     assert "2 more sentences" in answer
 
 
-def test_a_figure_brings_no_script_and_no_address(tmp_path):
+def test_inlined_figures_have_no_scripts_or_links(tmp_path):
     path = tmp_path / "odd.svg"
     path.write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 100 50">'
@@ -291,7 +291,7 @@ def test_a_figure_brings_no_script_and_no_address(tmp_path):
     assert '<use href="#f0-a"/><text>R &lt; 1</text>' in text
 
 
-def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch):
+def test_a_figure_that_cannot_be_drawn_does_not_affect_others(tmp_path, monkeypatch):
     def broken(*_):
         raise ValueError("too <large>")
 
@@ -301,7 +301,7 @@ def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, monkeypatch):
     assert "File: figures/regret.svg" in text
 
 
-def test_figures_that_lie_there_are_no_part_of_the_report(report):
+def test_old_figures_in_the_folder_are_not_in_the_report(report):
     """They may be cut short, of fewer cells, or somebody else's."""
     before, folder = report.read_bytes(), report.parent / "figures"
     (folder / "regret.svg").write_text("<svg")
@@ -312,7 +312,7 @@ def test_figures_that_lie_there_are_no_part_of_the_report(report):
     assert (folder / "quality.svg").is_file()
 
 
-def test_the_view_holds_what_was_stored(report):
+def test_round_view_has_the_stored_values(report):
     data = embedded(report.read_text())
     assert [cell["label"] for cell in data["cells"]] == ["exact", "mala", "sgld"] * 2
     for cell in data["cells"]:
@@ -330,7 +330,7 @@ def test_the_view_holds_what_was_stored(report):
     assert frozen["metrics"]["ebfmi"] is None
 
 
-def test_ranks_of_equal_chains_are_flat_and_of_apart_chains_are_not():
+def test_ranks_are_flat_for_mixed_chains_only():
     separated = np.arange(400.0).reshape(4, 100)
     counts = round_view._ranks(separated)
     assert counts.shape == (4, round_view.BINS)
@@ -339,7 +339,7 @@ def test_ranks_of_equal_chains_are_flat_and_of_apart_chains_are_not():
     assert np.all(round_view._ranks(mixed) == 5)
 
 
-def test_many_cells_stay_a_page_that_opens(monkeypatch):
+def test_report_of_many_cells_stays_small(monkeypatch):
     from helpers.stored_study import diagnosis
 
     groups = diagnosis(0, "mala")
@@ -366,7 +366,7 @@ def sentences_of(rows):
     return answer(rows, [one["sampler"] for one in rows], [one["environment"] for one in rows])
 
 
-def test_the_answer_tells_apart_what_the_intervals_tell_apart():
+def test_answer_distinguishes_cells_by_their_intervals():
     first, sparse, dense = sentences_of(
         [
             row("sparse", "exact", 100.0),
@@ -389,12 +389,12 @@ def test_the_answer_tells_apart_what_the_intervals_tell_apart():
     assert "sgld +2000 [+1900, +2100]" in dense
 
 
-def test_the_answer_counts_what_it_cannot_name():
+def test_answer_counts_cells_beyond_those_it_names():
     rows = [row("sparse", "exact", 1.0), *(row("sparse", f"s{i}", 2.0, 1.0 + i, 0.5, 9.0) for i in range(9))]
     assert sentences_of(rows)[1].endswith("s5 +6 [+0.5, +9] and 3 more.")
 
 
-def test_the_answer_without_a_reference_or_an_interval():
+def test_answer_without_a_reference_or_an_interval():
     (text,) = sentences_of([row("sparse", "mala", 10.0), row("sparse", "sgld", 30.0)])
     assert "mala" in text
     assert "the least of 2; sgld the most, 30 ± 1" in text
@@ -446,7 +446,7 @@ def damage(folder: Path, how: str) -> Path:
         "results.nc:variables",
     ],
 )  # fmt: skip
-def test_a_folder_that_cannot_be_read_is_one_line_and_code_2(how, tmp_path, capsys, monkeypatch):
+def test_an_unreadable_folder_is_one_line_and_exit_code_2(how, tmp_path, capsys, monkeypatch):
     folder = damage(store(tmp_path / "study", diagnosed=False), how)
     code, out, err = call("report", str(folder), capsys=capsys, monkeypatch=monkeypatch)
     assert code == 2, out + err
@@ -456,7 +456,7 @@ def test_a_folder_that_cannot_be_read_is_one_line_and_code_2(how, tmp_path, caps
 
 
 @pytest.mark.parametrize("how", ["missing", "foreign"])
-def test_tables_are_written_again_from_the_stored_cells(how, tmp_path):
+def test_tables_are_rebuilt_from_the_stored_cells(how, tmp_path):
     folder = store(tmp_path / "study", diagnosed=False)
     write(folder)
     before = (folder / "summary.csv").read_bytes()
@@ -465,7 +465,7 @@ def test_tables_are_written_again_from_the_stored_cells(how, tmp_path):
     assert write(folder).read_bytes() == page
 
 
-def test_a_folder_that_is_none_is_told(tmp_path):
+def test_report_of_a_missing_folder_is_rejected(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     for name in ("empty", "file", "absent"):
@@ -504,7 +504,7 @@ def test_a_run_writes_the_report_that_the_command_rebuilds(ran, capsys, monkeypa
 
 
 @pytest.mark.slow
-def test_measuring_leaves_the_bits_of_the_run(ran, tmp_path, capsys, monkeypatch):
+def test_diagnostics_do_not_change_the_run(ran, tmp_path, capsys, monkeypatch):
     arguments = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "diagnostics.runs=0")
     code, _, err = call(
         "run", *arguments, f"output={tmp_path / 'plain'}", capsys=capsys, monkeypatch=monkeypatch
@@ -536,7 +536,7 @@ def test_arviz_plots_the_stored_chains(ran):
         plt.close("all")
 
 
-def test_why_rounds_have_no_reference_is_told(tmp_path):
+def test_reason_for_a_missing_reference_is_shown(tmp_path):
     folder = store(tmp_path / "here")
     with h5py.File(folder / "results.nc", "r+") as file:
         file["cells/sparse1/diagnostics"].attrs["refused"] = "no reference for 1 of 2 <b>rounds</b>"

@@ -35,7 +35,7 @@ def synthetic():
     return compared("posterior.c=0.003,1")
 
 
-def test_a_folder_is_read_by_its_path_and_says_what_it_is(stored):
+def test_folder_is_loaded_by_path(stored):
     assert (stored.name, stored.title, stored.question) == ("default", "A study", "What does it cost?")
     assert stored.command == "fgtsva run sampler=exact,mala,sgld"
     assert stored.config["precision"] == "float64"
@@ -152,7 +152,7 @@ def test_without_an_exact_reference_there_is_no_gap(synthetic):
     assert "regret_gap" not in results.summary
 
 
-def test_a_table_keeps_kinds_and_order_in_a_file(tmp_path):
+def test_csv_keeps_types_and_column_order(tmp_path):
     rows = [
         {"name": "a, b", "whole": 3, "share": 0.1, "seen": True, "setting": 1},
         {"name": "c", "share": float("nan"), "late": float("inf"), "whole": "", "setting": 0.5},
@@ -170,7 +170,7 @@ def test_a_table_keeps_kinds_and_order_in_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_every_study_has_a_folder_whose_hooks_are_found_by_name(name):
+def test_hooks_of_every_study_are_loaded_by_name(name):
     own = studies.hooks(name)
     folder = Path(studies.__file__).parent / name
     for kind, function in own._asdict().items():
@@ -178,12 +178,12 @@ def test_every_study_has_a_folder_whose_hooks_are_found_by_name(name):
         assert function is None or function.__module__ == f"experiments.studies.{name}.{kind}"
 
 
-def test_a_name_that_is_no_study_has_no_hooks():
+def test_an_unknown_study_has_no_hooks():
     for name in ("", "os", "../bonus", "bonus.findings", "__init__"):
         assert studies.hooks(name) == studies.Hooks()
 
 
-def test_findings_of_an_unknown_study_are_those_that_hold_for_any(synthetic):
+def test_an_unknown_study_has_the_default_findings(synthetic):
     assert replace(synthetic, name="theirs").findings == replace(synthetic, name="default").findings
 
 
@@ -197,6 +197,6 @@ def test_a_missing_diagnostic_is_unknown_and_no_error(synthetic):
     assert results.by_round["rhat"].isna().any()
 
 
-def test_a_folder_that_is_none_is_an_input_error(tmp_path):
+def test_a_missing_folder_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="not a folder"):
         load_results(tmp_path / "absent")

@@ -62,7 +62,7 @@ def test_stored_rounds_are_counted_from_one_and_a_block_has_its_last_round(overr
     np.testing.assert_array_equal(values(tree, "regret"), simulation.regret)
 
 
-def test_a_simulation_and_its_states_come_back_from_their_trees():
+def test_simulation_and_states_survive_a_round_trip():
     (cell,) = compose(OVERRIDES).cells
     states = {"position": np.arange(6.0).reshape(2, 3), "carry": (np.arange(2), np.ones((2, 1, 4), bool))}
     snapshots = [Snapshot(t, jax.tree.map(lambda leaf, t=t: leaf * t, states)) for t in (3, 8)]
@@ -107,7 +107,7 @@ def test_stored_chains_are_those_of_the_first_run(monkeypatch):
 
 
 @pytest.mark.slow
-def test_really_drawn_chains_are_those_of_the_first_run():
+def test_drawn_chains_are_those_of_the_first_run():
     (cell,) = compose(OVERRIDES).cells
     simulation = simulate(cell.environment, cell.agent, rounds=8, runs=2, seed=cell.seed, probes=[8])
     (snapshot,) = simulation.snapshots

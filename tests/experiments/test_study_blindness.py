@@ -27,7 +27,7 @@ def sentences_on(level=0.0, **known):
 
 
 @pytest.mark.parametrize(("tv", "verdict"), [(0.16, "right"), (0.18, "wrong")])
-def test_actions_are_wrong_beyond_what_chance_does(tv, verdict):
+def test_actions_are_wrong_above_three_floors(tv, verdict):
     """Three floors and 0.02: 0.17."""
     expected = (
         f"sparse: mala: actions {verdict} (TV {tv:.2f}, floor 0.05), regret no different from exact (+0.0 ["
@@ -35,7 +35,7 @@ def test_actions_are_wrong_beyond_what_chance_does(tv, verdict):
     assert sentences_on(tv=tv)[-1].startswith(expected)
 
 
-def test_without_an_alarm_all_values_are_told():
+def test_without_an_alarm_all_values_are_listed():
     assert sentences_on()[-1].endswith(
         "what needs no exact draws looks fine (R-hat 1.05, nested R-hat 1.05, bulk ESS 450, tail ESS 450, MCSE 0.05, "
         "E-BFMI 0.50, divergences 0.00, share of moves 0.20, acceptance 0.70)."
@@ -57,7 +57,7 @@ def test_a_low_acceptance_is_a_cost_and_no_alarm():
     assert "looks fine" in sentences_on(acceptance_rate=0.3)[-1]
 
 
-def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told():
+def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_listed():
     first, *_, last = sentences_on(tv=0.5, rhat=np.nan, acceptance_rate=np.nan)
     assert "looks fine (nested R-hat 1.05, " in last
     assert last.endswith("; does not apply: R-hat, acceptance).")
@@ -68,7 +68,7 @@ def test_a_cell_whose_actions_cannot_be_compared_is_left_out():
     assert sentences_on(tv=np.nan) == []
 
 
-def test_the_answer_is_what_each_diagnostic_misses_and_the_wrong_draws_that_had_less_regret():
+def test_answer_has_missed_errors_and_wrong_actions_with_less_regret():
     first, second, *_ = sentences_on(level=-0.5, tv=0.5, rhat=1.3)
     assert first == (
         "Where actions are wrong, in 1 of 1 cell, these diagnostics look good: nested R-hat (below 1.1) in 1, bulk ESS "
@@ -102,7 +102,7 @@ def test_blind_spots_are_cells_where_action_chain_and_regret_disagree():
     assert blind_spots(CELLS[-1:]) == []
 
 
-def test_a_diagnostic_is_counted_where_it_is_blind_and_where_it_cries_wolf():
+def test_misses_and_false_alarms_of_each_diagnostic_are_counted():
     actions, regret = by_diagnostic(CELLS)
     assert actions == (
         "Where actions are wrong, in 2 of 5 cells, these diagnostics look good: R-hat (below 1.1) in 1, E-BFMI (above "
@@ -114,7 +114,7 @@ def test_a_diagnostic_is_counted_where_it_is_blind_and_where_it_cries_wolf():
     )
 
 
-def test_a_cell_is_called_by_the_settings_that_are_not_as_usual():
+def test_cells_are_labelled_by_settings_that_differ_from_the_default():
     numbers = ["environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]
     cells = compose(["study=blindness", "sampler=exact,control", "posterior.c=0.003,10.0", *numbers]).cells
     data = {cell.id: synthetic_cell(cell, 0.0, 0.5, tv_floor=0.05) for cell in cells}

@@ -40,7 +40,7 @@ def test_a_study_with_many_settings_fits():
     assert "acceptance" not in text
 
 
-def test_a_wide_terminal_shows_every_column_and_says_what_it_means():
+def test_a_wide_terminal_shows_and_explains_every_column():
     cells = study("default").cells
     text = printed(terminal.summary_table(rows_of(cells), 200, cells), 200)
     whole(text, ["environment", "sampler", "acc", "grads"])
@@ -48,7 +48,7 @@ def test_a_wide_terminal_shows_every_column_and_says_what_it_means():
     assert "grads: gradients a round" in text
 
 
-def test_columns_that_went_are_not_explained():
+def test_omitted_columns_are_not_explained():
     rows = [
         dict.fromkeys(terminal.NAMES, "x" * 12) | {"environment": e, "sampler": "y" * 20} for e in ("a", "b")
     ]
@@ -91,7 +91,7 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
 
 
 @pytest.mark.parametrize(("width", "families"), [(80, False), (120, True)])
-def test_no_word_of_a_card_is_broken(width, families):
+def test_sampler_list_breaks_no_word(width, families):
     console = Console(file=StringIO(), width=width, highlight=False)
     listing.show(console, "samplers")
     text = console.file.getvalue().replace("│", " ")

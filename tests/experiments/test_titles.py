@@ -38,7 +38,7 @@ def test_the_same_comparison_keeps_its_title(overrides):
         (["sampler=mala", "environment=sparse", "environment.p=0.1,0.2,0.3,0.4"], "Regret of mala: 4 environments"),
     ],
 )  # fmt: skip
-def test_another_comparison_has_a_title_of_its_own(overrides, title):
+def test_another_comparison_has_its_own_title(overrides, title):
     assert compose(overrides).title == title
 
 
@@ -51,25 +51,25 @@ def test_another_comparison_has_a_title_of_its_own(overrides, title):
         (["sampler=exact"], "How much regret does it have?"),
     ],
 )
-def test_only_where_exact_draws_are_compared_with_others_is_that_asked(overrides, question):
+def test_question_mentions_exact_draws_only_if_they_are_compared(overrides, question):
     assert compose(overrides).question == question
 
 
-def test_a_study_that_is_named_tells_what_is_not_as_in_its_file():
+def test_title_of_a_named_study_has_the_overrides():
     title = read_study("samplers")["title"]
     assert compose(["study=samplers", "rounds=50"]).title == title
     changed = compose(["study=samplers", "sampler=exact,mala", "posterior.alpha=null,0.1"])
     assert changed.title == f"{title}, with sampler=exact,mala posterior.alpha=null,0.1"
 
 
-def test_the_command_is_kept_as_it_was_typed_but_for_where_results_go():
+def test_stored_command_omits_the_output_folder():
     overrides = ["environment=table", "environment.path=a b.csv", "output=here"]
     assert compose(["sampler=mala", "rounds=7", "output=here"]).command == "fgtsva run sampler=mala rounds=7"
     assert compose([]).command == "fgtsva run"
     assert command(overrides) == "fgtsva run environment=table 'environment.path=a b.csv'"
 
 
-def test_the_report_shows_what_was_asked_and_is_rebuilt_to_the_byte(tmp_path, monkeypatch, capsys):
+def test_report_shows_the_command_and_is_rebuilt_to_the_byte(tmp_path, monkeypatch, capsys):
     overrides = [
         "sampler=exact",
         "environment=finite",

@@ -47,7 +47,7 @@ class OneByOne(Dense):
 
 
 @pytest.mark.parametrize("agent", [OFUL(radius=0.03), WeightedOFUL(radius=0.3), SAVE(radius=0.1)], ids=repr)
-def test_rounding_decides_nothing(agent: Any) -> None:
+def test_ties_up_to_rounding_do_not_change_actions(agent: Any) -> None:
     """Arms that mirror each other have equal scores: of 25 runs of OFUL most went another way, once."""
     together, alone = (simulate(bandit, agent, rounds=200, runs=25) for bandit in (Dense(), OneByOne()))
     np.testing.assert_array_equal(together.action, alone.action)
@@ -73,7 +73,7 @@ class Bent(Contextual):
 
 
 @pytest.mark.parametrize("name", LINEAR_ONLY)
-def test_linear_agents_refuse_other_rewards_before_anything_compiles(name: str) -> None:
+def test_linear_agents_reject_nonlinear_rewards_before_compiling(name: str) -> None:
     agent = AGENTS.build(name)
     check(Contextual(), agent, 10)
     with pytest.raises(InputError, match=f"agent {re.escape(agent.label)} .* linear"):
@@ -81,7 +81,7 @@ def test_linear_agents_refuse_other_rewards_before_anything_compiles(name: str) 
 
 
 @pytest.mark.parametrize("name", ANYWHERE[1:])
-def test_the_others_run_anywhere(name: str) -> None:
+def test_other_agents_run_in_any_environment(name: str) -> None:
     check(Bent(), AGENTS.build(name), 10)
 
 
@@ -90,7 +90,7 @@ def test_bernstein_needs_the_floor() -> None:
         check(Sparse(), WeightedOFUL(floor=False), 10)
 
 
-def test_the_clairvoyant_has_no_regret_and_uniform_plays_all_arms_alike() -> None:
+def test_clairvoyant_has_no_regret_and_uniform_plays_all_arms_equally_often() -> None:
     known = simulate(Contextual(dim=2, arms=4), Clairvoyant(), rounds=20, runs=3)
     assert np.all(known.regret == 0)
     assert len(np.unique(known.action)) == 4

@@ -39,7 +39,7 @@ def play(agent, start, end, sigma=0.5):
     return arms
 
 
-def test_it_decides_as_the_agent_of_the_loop_does():
+def test_ask_chooses_the_same_arms_as_the_simulation_loop():
     agent = ThompsonAgent(posterior=FGTSVA(c=0.1), sampler=Exact(), horizon=50, seed=3)
     arms = play(agent, 0, 5)
     inner = agent.settings
@@ -62,7 +62,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("case", rest_is_slow(KEPT, ["rows", "minibatches"]))
-def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, case):
+def test_a_loaded_agent_continues_with_identical_bits(tmp_path, small, case):
     reward, sampler, control_variate = KEPT[case]
     agent = ThompsonAgent(reward, FGTSVA(), sampler, control_variate=control_variate, seed=5)
     play(agent, 0, 6)
@@ -83,7 +83,7 @@ def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, case):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_an_agent_can_be_saved_before_it_was_asked(tmp_path):
+def test_an_agent_can_be_saved_before_the_first_question(tmp_path):
     ThompsonAgent(Logistic(prior_scale=2.0), TS(eta=1.0), MALA(num_steps=7), seed=9).save(tmp_path / "fresh")
     loaded = ThompsonAgent.load(tmp_path / "fresh")
     assert loaded.settings.reward == Logistic(prior_scale=2.0)
@@ -91,7 +91,7 @@ def test_an_agent_can_be_saved_before_it_was_asked(tmp_path):
     assert loaded.seed == 9
 
 
-def test_what_cannot_be_loaded_is_told(tmp_path):
+def test_a_file_that_cannot_be_loaded_is_an_input_error(tmp_path):
     path = tmp_path / "agent.npz"
     with pytest.raises(InputError, match=r"cannot read .*agent.npz: No such file"):
         ThompsonAgent.load(path)
@@ -110,7 +110,7 @@ def test_what_cannot_be_loaded_is_told(tmp_path):
         ThompsonAgent.load(path, reward=Linear())
 
 
-def test_nothing_compiles_but_at_doublings(small):
+def test_ask_compiles_only_when_the_buffer_doubles(small):
     agent = ThompsonAgent(PlainLinear(), FGTSVA(alpha=0.3), QUICK)
     sizes = []
     ask_tell._act.clear_cache()
@@ -125,7 +125,7 @@ def test_nothing_compiles_but_at_doublings(small):
     assert (ask_tell._act._cache_size(), ask_tell._update._cache_size()) == sizes[-1]
 
 
-def test_rewards_may_come_late_and_in_batches():
+def test_rewards_can_be_delayed_and_batched():
     late, prompt = (ThompsonAgent(Linear(), TS(), Exact()) for _ in range(2))
     arms = [late.ask(features(t)) for t in range(3)]
     assert list(late.pending) == [0, 1, 2]
@@ -150,7 +150,7 @@ def test_rewards_may_come_late_and_in_batches():
     assert not late.pending
 
 
-def test_probabilities_change_nothing_and_are_those_of_the_posterior():
+def test_probabilities_match_the_posterior_and_change_no_state():
     agent = ThompsonAgent(Linear(), TS(), Exact(), seed=2)
     play(agent, 0, 3, sigma=None)
     before = jax.tree.leaves(agent._state)
@@ -166,7 +166,7 @@ def test_probabilities_change_nothing_and_are_those_of_the_posterior():
     np.testing.assert_allclose(shares, expected, atol=5 * 0.5 * 4000**-0.5)
 
 
-def test_sigma_is_asked_for_when_it_is_needed():
+def test_sigma_is_required_by_ask_or_tell():
     with pytest.raises(InputError, match="ask needs sigma"):
         ThompsonAgent(posterior=FGTSVA()).ask(features(0))
     agent = ThompsonAgent(posterior=FGTSVA(variance="revealed_after"), sampler=Exact())
@@ -192,7 +192,7 @@ def test_sigma_is_asked_for_when_it_is_needed():
         (np.ones((2, 2)), "features have shape (2, 2), and had (3, 2) before"),
     ],
 )
-def test_features_that_make_no_sense(given, message):
+def test_invalid_features_are_rejected(given, message):
     agent = ThompsonAgent(posterior=TS(), sampler=Exact())
     agent.ask(features(0))
     with pytest.raises(InputError, match=re.escape(message)):
@@ -213,7 +213,7 @@ def test_the_example_with_a_plain_python_environment_runs(capsys):
     assert float(probabilities.strip("[]\n").split()[0]) > 0.8
 
 
-def test_a_first_question_with_a_mistake_changes_nothing():
+def test_an_invalid_first_question_changes_no_state():
     agent = ThompsonAgent(sampler=QUICK)
     with pytest.raises(InputError, match="ask needs sigma"):
         agent.ask(np.ones((2, 5)))
@@ -238,7 +238,7 @@ def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     assert ThompsonAgent.load(tmp_path / "agent").seed == 3
 
 
-def test_a_file_that_lacks_something_is_told(tmp_path):
+def test_an_incomplete_file_is_an_input_error(tmp_path):
     ThompsonAgent(sampler=QUICK).save(tmp_path / "agent")
     with np.load(tmp_path / "agent") as file:
         text = json.loads(str(file["about"]))

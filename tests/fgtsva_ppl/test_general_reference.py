@@ -87,7 +87,7 @@ def reference(case, probe):
 
 @pytest.mark.parametrize("probe", PROBES)
 @pytest.mark.parametrize(("case", "name"), list(SAMPLERS))
-def test_they_agree_with_the_reference(case, name, probe):
+def test_mean_rewards_agree_with_the_reference(case, name, probe):
     agent, _, seen = histories(case)
     state, chains, diverged = reference(case, probe)
     assert rejection_reason(chains, diverged) == ""

@@ -67,7 +67,7 @@ def test_the_gradient_has_no_bias_and_less_noise():
     assert np.all(ours.std(axis=0) < uniform.std(axis=0) / 2)
 
 
-def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
+def test_anchor_is_a_mode_with_the_gradient_of_all_data():
     agent, state = anchored()
     history, model = state.history, agent.model(3, 2)
     loss = partial(agent.posterior.loss, history)
@@ -84,7 +84,7 @@ def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
 
 
 @pytest.mark.parametrize("variance", ["estimated", "modelled"])
-def test_the_curvature_is_kept_up_datum_by_datum(variance):
+def test_cached_curvature_is_updated_with_each_datum(variance):
     """Each datum's at the position of its round; all at one when they are gone through."""
     posterior = FGTSVA(alpha=0.2, variance=variance)
     agents = [Thompson(Logistic(), posterior, SGLD(batch_size=m)) for m in (BATCH, 0)]
@@ -106,7 +106,7 @@ def test_the_curvature_is_kept_up_datum_by_datum(variance):
     np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
 
 
-def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
+def test_cost_of_a_minibatch_round_does_not_depend_on_the_number_of_data():
     """In operations that XLA counts, from 1024 rows to 8192; through all data they grow with them."""
 
     def operations(minibatch, rows):
@@ -128,7 +128,7 @@ def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
     assert operations(0, 8192) > 4 * operations(0, 1024)
 
 
-def test_what_is_kept_is_written_in_place():
+def test_buffers_are_updated_in_place():
     """No copy of as many numbers as there is room for within the compiled loop over rounds, several runs at once."""
     room, agent = (
         7919,
@@ -155,7 +155,7 @@ def test_what_is_kept_is_written_in_place():
 
 
 @pytest.mark.parametrize("variance", rest_is_slow(VARIANCE_MODELS.names(), ["revealed", "modelled"]))
-def test_it_fits_into_the_loop(variance):
+def test_minibatches_run_in_the_simulation_loop(variance):
     posterior, sampler = FGTSVA(variance=variance), SGLD(batch_size=BATCH)
     check(ENVIRONMENT, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)
     if variance not in ("modelled_by_context", "modelled"):
@@ -163,13 +163,13 @@ def test_it_fits_into_the_loop(variance):
             check(ENVIRONMENT, Thompson(Linear(), posterior, control_variate=True), rounds=5)
 
 
-def test_a_control_variate_without_minibatches_is_refused():
+def test_a_control_variate_without_minibatches_is_rejected():
     """Its curvature is kept up and not taken anew: no fact for a sampler that draws by it."""
     with pytest.raises(InputError, match="control_variate is for minibatch gradients"):
         check(ENVIRONMENT, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
 
 
-def test_the_curvature_costs_no_more_than_rows_do():
+def test_cost_of_the_curvature_is_linear_in_the_rows():
     """In operations that XLA counts: four times the rows are four times the work, not sixteen."""
     model = flat_model(MLP(width=4), 3)
 

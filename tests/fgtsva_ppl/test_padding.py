@@ -42,7 +42,7 @@ def norms(scale, actions):
 
 
 @pytest.mark.parametrize("posterior", [TS(eta=2.0), FGTSA(eta=2.0, lam=0.3)], ids=["ts", "fgts_a"])
-def test_the_density_is_that_of_the_data(posterior):
+def test_empty_rows_do_not_change_the_density(posterior):
     agent = Thompson(distance, posterior, MALA()).for_horizon(10)
     target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position, scale = jnp.asarray([0.3]), np.exp(0.3)
@@ -62,7 +62,7 @@ def test_the_density_is_that_of_the_data(posterior):
 
 @pytest.mark.parametrize("program", [distance, logarithm])
 @pytest.mark.parametrize("control_variate", [False, True])
-def test_minibatches_are_larger_than_the_data(program, control_variate):
+def test_minibatches_larger_than_the_data_ignore_empty_rows(program, control_variate):
     agent = Thompson(program, TS(eta=2.0), SGLD(batch_size=6), control_variate=control_variate).for_horizon(
         10
     )
@@ -73,7 +73,7 @@ def test_minibatches_are_larger_than_the_data(program, control_variate):
 
 
 @pytest.mark.parametrize("program", [distance, logarithm])
-def test_agents_move(program):
+def test_agents_move_with_empty_rows(program):
     played = simulate(ENVIRONMENT, Thompson(program, SIGMA_AFTER, MALA(num_steps=3)), rounds=6, runs=2)
     assert not played.num_resets.any()
     assert np.all(played.acceptance_rate.mean(axis=1) > 0)

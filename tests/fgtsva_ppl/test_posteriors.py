@@ -172,7 +172,7 @@ def test_gaussian_part_and_bonus_make_up_the_log_density(case):
     np.testing.assert_allclose(rest, rest[0], rtol=1e-11)
 
 
-def test_exact_draws_are_offered_where_there_is_an_oracle_only(case):
+def test_exact_draws_exist_only_for_supported_posteriors(case):
     name, peak, environment = case
     _, history, target, _, _ = evaluated(name, peak, environment, Linear())
     _, _, generic, _, _ = evaluated(name, peak, environment, PlainLinear())
@@ -205,7 +205,7 @@ def test_the_current_round_is_in_the_total_variance_and_not_in_the_data():
         )
 
 
-def test_in_the_first_round_there_is_the_prior_and_the_bonus():
+def test_first_round_has_prior_and_bonus_only():
     log, model = played("fixed"), flat_model(Linear(), 3)
     history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
     theta = points("fixed")[0]
@@ -263,7 +263,7 @@ def test_the_smoothed_log_density_tends_to_the_hard_one():
     np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms are MARGIN apart
 
 
-def test_a_cap_takes_the_feel_good_gradient_away_above_it():
+def test_bonus_has_no_gradient_above_the_cap():
     model, log = flat_model(Linear(), 3), played("fixed")
     history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
     posterior = FGTSB(lam=5.0, cap=CAP)
@@ -277,7 +277,7 @@ def test_a_cap_takes_the_feel_good_gradient_away_above_it():
     np.testing.assert_allclose(jax.grad(bonus)(below), 5.0 / np.sqrt(3), rtol=1e-12)
 
 
-def test_softplus_without_a_cap_is_refused():
+def test_softplus_without_a_cap_is_rejected():
     with pytest.raises(InputError, match="maximum=softplus smooths the cap and needs one: set cap"):
         FGTSB(lam=1.0, maximum="softplus").maximum_over_arms(jnp.zeros(3))
 

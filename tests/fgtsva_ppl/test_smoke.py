@@ -92,7 +92,7 @@ def built(sampler, posterior):
 @pytest.mark.parametrize(
     ("sampler", "posterior", "group"), [case for case in ALL if case[0] in ("exact", "mala")]
 )
-def test_what_goes_together_is_said_beforehand(sampler, posterior, group):
+def test_invalid_combinations_are_known_before_simulating(sampler, posterior, group):
     if (sampler, posterior, group) in REFUSED:
         with pytest.raises(InputError, match="exact draws"):
             check(OneOf(GROUPS[group]), built(sampler, posterior), 2)

@@ -69,7 +69,7 @@ def density(agent, state, position):
     return float(agent.target(state, agent.embed(NEXT)).logdensity(jnp.asarray(position)))
 
 
-def test_revealed_afterwards_the_past_weighs_as_it_did_and_optimism_goes_by_the_average():
+def test_revealed_after_weights_by_true_variances_and_scales_the_bonus_by_their_mean():
     agent, state = state_after(RevealedAfter(initial_sigma=0.8))
     for theta in RNG.normal(size=(3, DIM)):
         own = max((0.8**2 + FLOORED.sum()) / 4, ALPHA**2)
@@ -81,7 +81,7 @@ def test_revealed_afterwards_the_past_weighs_as_it_did_and_optimism_goes_by_the_
 
 
 @pytest.mark.parametrize("reward", [Linear(), PlainLinear()])
-def test_estimated_all_data_have_the_weight_of_the_residuals_so_far(reward):
+def test_estimated_variance_is_the_mean_squared_residual(reward):
     agent, state = state_after("estimated", reward)
     shown = np.maximum(np.abs(REWARDS), ALPHA) ** 2  # the draws were zero
     estimate = (1 + shown.sum()) / 4
@@ -97,7 +97,7 @@ def test_estimated_all_data_have_the_weight_of_the_residuals_so_far(reward):
 
 @pytest.mark.parametrize("reward", [Linear(), PlainLinear()])
 @pytest.mark.parametrize("variance", ["modelled", "modelled_by_context"])
-def test_modelled_the_noise_is_sampled_with_the_rest(variance, reward):
+def test_modelled_noise_is_sampled_with_the_other_parameters(variance, reward):
     agent, state = state_after(variance, reward)
     model = agent.model(ARMS, DIM)
     assert model.noisy
@@ -144,7 +144,7 @@ def test_the_curvature_of_a_modelled_variance_bounds_the_expected_hessian():
     assert np.all(np.linalg.eigvalsh(gauss_newton - expected) >= -1e-9)
 
 
-def test_a_program_may_bring_its_own_model_of_the_noise():
+def test_a_program_can_define_its_own_noise_model():
     def own(dim):
         theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
         noise = numpyro.sample("noise", dist.HalfNormal(1.0))
@@ -158,7 +158,7 @@ def test_a_program_may_bring_its_own_model_of_the_noise():
 
 
 @pytest.mark.parametrize("variance", VARIANCE_MODELS.names())
-def test_who_can_do_with_which_knowledge(variance):
+def test_agents_reject_variance_models_they_do_not_support(variance):
     posterior = FGTSVA(variance=variance)
     check(ENVIRONMENT, Thompson(posterior=posterior), 3)
     if variance in ("modelled", "modelled_by_context"):
@@ -175,7 +175,7 @@ def test_who_can_do_with_which_knowledge(variance):
 
 
 @pytest.mark.slow
-def test_the_estimate_finds_the_noise():
+def test_estimated_variance_converges_to_the_true_one():
     """After 400 rounds of noise 0.5: residuals of draws are a little larger, the more the shorter the past."""
     noisy = WithNoise(ENVIRONMENT, NOISES.build("constant", {"scale": 0.5}))
     agent = Thompson(posterior=FGTSVA(variance="estimated"), sampler=Exact())

@@ -108,7 +108,7 @@ class Stale:
     ],
     ids=["mala", "hmc"],
 )
-def test_the_check_catches_a_stale_cache(make):
+def test_stale_caches_fail_the_check(make):
     draws = carried(Stale(make))
     assert draws.acceptance_rate[0].mean() > 0.5
     with pytest.raises(AssertionError, match="acceptance fell"):

@@ -54,7 +54,7 @@ def test_moments_are_those_of_quadrature(pull):
 
 
 @pytest.mark.parametrize("pull", PULLS)
-def test_arms_are_chosen_as_often_as_quadrature_says(pull):
+def test_arm_probabilities_are_those_of_quadrature(pull):
     case, positions, _ = cached_draws("factored", pull)
     *_, up = coordinates(case)
     probabilities = np.prod(np.where(case.actions > 0, up, 1 - up), axis=1)

@@ -58,7 +58,7 @@ def test_duplicated_arms_are_one_arm(pull):
     assert_importance(twice, draws(twice)[0], *importance(twice))
 
 
-def test_all_arms_may_be_one_and_the_same():
+def test_all_arms_can_be_equal():
     case = FACTORED._replace(actions=np.tile(FACTORED.actions[3], (32, 1))).stretched(2.0)
     positions, proposals = draws(case)
     assert_mean(positions, case.mean + case.lam * case.actions[0] / PRECISION)
@@ -68,7 +68,7 @@ def test_all_arms_may_be_one_and_the_same():
 
 
 @pytest.mark.parametrize("where", ["precision", "shift", "actions", "lam", "infinite", "indefinite"])
-def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
+def test_non_finite_input_gives_nan_and_no_endless_loop(where):
     case = FACTORED.stretched(1.0)
     precision, shift = case.precision.copy(), case.precision @ case.mean
     actions, lam = case.actions.copy(), case.lam
@@ -93,7 +93,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
     assert np.all(np.isnan(draw_together(jax.random.key(0), tilted, DRAWS)))
 
 
-def test_one_broken_run_does_not_touch_its_neighbours():
+def test_a_non_finite_run_does_not_affect_its_neighbours():
     good = FACTORED.stretched(1.0).tilted
     bad = good._replace(mean=jnp.full(DIM, jnp.nan), offset=jnp.full(32, jnp.nan))
     keys, side_by_side = jax.random.split(jax.random.key(3), 2), jax.jit(jax.vmap(tilted_gaussian.exact_draw))

@@ -138,13 +138,13 @@ def assert_reported(reported, bad, good, arguments):
     assert rows[good]["reason"] == ""
 
 
-def test_a_sampler_that_gives_nan(fgtsva):
+def test_a_sampler_that_returns_nan_diverges(fgtsva):
     assert_reported(
         fgtsva("sampler=mala,blank", by="sampler"), "blank", "mala", "3 of 3 runs had no finite draw"
     )
 
 
-def test_a_step_that_diverges(fgtsva):
+def test_an_unstable_step_size_diverges(fgtsva):
     reported = fgtsva(
         "sampler=exact,sgld",
         "sampler.step_size=1e200",
@@ -156,12 +156,12 @@ def test_a_step_that_diverges(fgtsva):
     assert reported[2]["sgld"]["num_resets"] == "36"
 
 
-def test_a_log_density_of_minus_infinity_everywhere(fgtsva):
+def test_a_log_density_of_minus_infinity_fails(fgtsva):
     reported = fgtsva("reward=linear,impossible", "sampler=mala", by="reward")
     assert_reported(reported, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
 
 
-def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatch, tmp_path):
+def test_a_study_without_any_valid_cell_is_rejected(fgtsva, capsys, monkeypatch, tmp_path):
     """One clear line and exit code 2; among cells that can run it is a failed cell, as above."""
     monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "reward=impossible", "sampler=mala,hmc"])
     with pytest.raises(SystemExit, match="2"):
@@ -172,35 +172,35 @@ def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatc
 
 
 @pytest.mark.slow
-def test_a_log_density_of_minus_infinity_everywhere_as_soon_as_there_are_data(fgtsva):
+def test_a_log_density_of_minus_infinity_given_data_diverges(fgtsva):
     plain = ("sampler.preconditioner=none", "sampler.step_size_rule=constant")
     reported = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
     assert_reported(reported, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
 
 
-def test_a_program_that_raises_when_it_is_traced(fgtsva):
+def test_a_program_that_raises_while_tracing_fails(fgtsva):
     reported = fgtsva("reward=raising,linear", "sampler=mala", by="reward")
     assert_reported(reported, "raising", "linear", "ZeroDivisionError: in a user")
     assert reported[2]["raising"]["final_regret_mean"] == ""
 
 
 @pytest.mark.slow
-def test_a_program_that_raises_when_it_runs(fgtsva):
+def test_a_program_that_raises_at_run_time_fails(fgtsva):
     reported = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.num_steps=1", by="reward")
     assert_reported(reported, "called_back", "linear", "ArithmeticError: while running")
 
 
-def test_an_environment_that_raises(fgtsva):
+def test_an_environment_that_raises_fails(fgtsva):
     reported = fgtsva("environment=raising,sparse", "sampler=exact", by="environment")
     assert_reported(reported, "raising", "sparse", "LookupError: no such shelf")
 
 
-def test_regret_that_is_not_a_number(fgtsva):
+def test_regret_that_is_nan_diverges(fgtsva):
     reported = fgtsva("environment=sparse,voiceless", "sampler=exact", by="environment")
     assert_reported(reported, "voiceless", "sparse", "the regret of 3 of 3 runs is not finite")
 
 
-def test_a_study_all_of_whose_cells_fail_has_a_report_all_the_same(fgtsva):
+def test_a_study_of_failed_cells_only_has_a_report(fgtsva):
     code, err, rows, page = fgtsva("sampler=mala", "reward=raising", by="sampler")
     assert code == 1
     assert "Traceback" not in err
@@ -208,7 +208,7 @@ def test_a_study_all_of_whose_cells_fail_has_a_report_all_the_same(fgtsva):
     assert "ZeroDivisionError" in page
 
 
-def test_failed_cells_are_tried_again(fgtsva):
+def test_failed_cells_are_retried(fgtsva):
     first = fgtsva("sampler=mala", "reward=raising,linear", by="reward")
     again = fgtsva("sampler=mala", "reward=raising,linear", by="reward")
     assert (first[0], first[2]) == (again[0], again[2])

@@ -23,7 +23,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_study_of_ones_own_table_has_its_figures_also_where_bounds_are_asked_for(fgtsva):
+def test_a_study_of_a_users_table_has_figures_with_bounds(fgtsva):
     """A stored cell says more of a table than a command does: what was in it."""
     Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(12)))
     overrides = ("environment=table", "environment.path=mine.csv", "environment.label=kind", "sampler=mala")
@@ -36,7 +36,7 @@ def test_a_study_of_ones_own_table_has_its_figures_also_where_bounds_are_asked_f
     assert Path("here/report.html").read_text() == page
 
 
-def test_run_writes_what_the_contract_names(fgtsva):
+def test_run_writes_all_documented_files(fgtsva):
     code, out, _ = fgtsva("run", *SMALL, "output=here")
     assert code == 0
     assert "mala" in out
@@ -85,7 +85,7 @@ def test_gap_is_the_paired_difference_to_exact(fgtsva):
     assert float(mala["regret_gap_low"]) <= difference <= float(mala["regret_gap_high"])
 
 
-def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
+def test_the_same_command_reuses_stored_cells(fgtsva, monkeypatch):
     fgtsva("run", *SMALL, "output=here")
     before = (Path("here") / "summary.csv").read_text()
 
@@ -98,7 +98,7 @@ def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
     assert (Path("here") / "summary.csv").read_text() == before
 
 
-def test_a_damaged_cell_is_noticed_named_and_computed_again(fgtsva):
+def test_a_damaged_cell_is_reported_and_computed_again(fgtsva):
     fgtsva("run", *SMALL, "output=here")
     before = rows(Path("here"))
     victim = min((Path("here") / "cells").glob("*.nc"))
@@ -152,7 +152,7 @@ def test_a_dry_run_counts_and_writes_nothing(fgtsva):
     assert fgtsva("run", "sampler=malla", "--dry-run")[0] == 2
 
 
-def test_a_dry_run_knows_what_is_stored(fgtsva):
+def test_a_dry_run_counts_stored_cells(fgtsva):
     fgtsva("run", *SMALL, "output=here")
     assert (
         "2 cells, 2 of them stored already; 0 programs"
@@ -237,7 +237,7 @@ def test_a_cell_that_raises_is_reported_and_the_others_finish(fgtsva, monkeypatc
         ([], "rounds=", []),
     ],
 )
-def test_the_tab_key_offers_what_exists(args, incomplete, offered):
+def test_tab_completes_keys_and_names(args, incomplete, offered):
     chosen = completion.complete_override(args, incomplete)
     if offered is None:
         assert {"sampler=", "sampler.num_steps="} <= set(chosen)

@@ -70,7 +70,7 @@ def test_an_invalid_backend_is_one_line(overrides, message):
     assert str(error.value) == message
 
 
-def test_more_devices_than_there_are_is_one_line(tmp_path):
+def test_too_many_devices_is_one_line(tmp_path):
     study = compose([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
     with pytest.raises(InputError, match=r"^devices=3: this process has 2$"):
         runner.prepare(study)
@@ -89,7 +89,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
 
 
 @pytest.mark.slow
-def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
+def test_finished_slices_are_not_computed_again(tmp_path, monkeypatch):
     """The process that sends them out is interrupted after the first one."""
     alone = compose([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
     runner.execute(alone, runner.prepare(alone))
@@ -127,7 +127,7 @@ def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monkeypatch):
+def test_the_command_uses_a_running_scheduler(tmp_path, monkeypatch):
     def call(*overrides):
         monkeypatch.setattr(
             sys, "argv", ["fgtsva", "run", *SMALL, "sampler=exact,mala", "--quiet", *overrides]
@@ -150,7 +150,7 @@ def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monk
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypatch, capfd):
+def test_a_killed_worker_is_replaced_and_a_failing_cell_reported(tmp_path, monkeypatch, capfd):
     """Two worker processes, one of which is killed when the first cell is there; a cell whose data are gone."""
     monkeypatch.chdir(tmp_path)
     Path("here.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n2,2,x\n5,1,y\n")

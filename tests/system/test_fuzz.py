@@ -138,14 +138,14 @@ def quick(monkeypatch):
 @example(["diagnostics.rounds=1,2", "diagnostics.runs=0"])
 @example(["study=warmstart", "agent=epsilon_greedy"])
 @example(["study=figure2", "agent=uniform", "environment=sparse", "seed=0"])
-def test_a_study_runs_or_is_told_in_one_line(quick, arguments):
+def test_a_study_runs_or_is_rejected_in_one_line(quick, arguments):
     assert_whole_or_told(arguments)
 
 
 @pytest.mark.slow
 @settings(max_examples=1500, **NO_LIMIT)
 @given(overrides)
-def test_many_studies_run_or_are_told_in_one_line(quick, arguments):
+def test_many_studies_run_or_are_rejected_in_one_line(quick, arguments):
     assert_whole_or_told(arguments)
 
 
@@ -157,7 +157,7 @@ def test_many_studies_run_or_are_told_in_one_line(quick, arguments):
 )
 @example(["sampler=sgld"], 1)
 @example(["environment=contextual", "agent=oful"], 1)
-def test_studies_that_are_really_run_end_whole(arguments, diagnosed):
+def test_simulated_studies_are_complete(arguments, diagnosed):
     if not any(argument.partition("=")[0].endswith(("steps", "adaptation")) for argument in arguments):
         assert_whole_or_told(arguments, diagnosed)
 
@@ -178,7 +178,7 @@ plain = st.recursive(
     ),
     plain,
 )
-def test_a_config_with_anything_in_it_is_reported_or_told_in_one_line(quick, key, value):
+def test_any_config_is_reported_or_rejected_in_one_line(quick, key, value):
     with tempfile.TemporaryDirectory() as directory:
         folder = store(Path(directory) / "study", diagnosed=False)
         config = yaml.safe_load((folder / "config.yaml").read_text())

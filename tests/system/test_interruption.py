@@ -108,7 +108,7 @@ def written(folder):
 
 
 @pytest.mark.slow
-def test_killed_at_random_points_a_study_ends_with_the_same_bits(tmp_path, monkeypatch):
+def test_a_study_killed_at_random_points_ends_with_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     started = time.monotonic()
     finish(tmp_path / "whole", LONGER)
@@ -121,9 +121,7 @@ def test_killed_at_random_points_a_study_ends_with_the_same_bits(tmp_path, monke
 
 
 @pytest.mark.slow
-def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_same_bits(
-    tmp_path, monkeypatch
-):
+def test_ctrl_c_while_computing_exits_at_once_and_the_study_continues_to_the_same_bits(tmp_path, monkeypatch):
     """What JAX has under way is not waited for: at the end of a process that can take a minute, or crash."""
     monkeypatch.chdir(Path(__file__).parents[2])
     folder = tmp_path / "cut"
@@ -140,7 +138,7 @@ def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_s
 
 
 @pytest.mark.slow
-def test_interrupted_while_it_starts_the_command_ends_without_a_trace(tmp_path, monkeypatch):
+def test_ctrl_c_during_startup_exits_without_a_traceback(tmp_path, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     rng = random.Random(0)
     for _ in range(6):
@@ -172,7 +170,7 @@ main()
 
 
 @pytest.mark.parametrize("instead", rest_is_slow(["pass", OTHER], [OTHER]))
-def test_no_library_can_drop_an_interruption_or_make_a_failed_cell_of_it(instead, tmp_path):
+def test_libraries_cannot_swallow_ctrl_c(instead, tmp_path):
     """As JAX does, in bare excepts and where it compares what it has compiled."""
     called = [sys.executable, "-c", DEAF.format(instead=instead), *OVERRIDES, f"output={tmp_path / 'cut'}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -187,7 +185,7 @@ def test_no_library_can_drop_an_interruption_or_make_a_failed_cell_of_it(instead
 @pytest.mark.slow
 @pytest.mark.parametrize("group", [True, False])
 @pytest.mark.parametrize("workers", ["processes=2", "backend=dask"])
-def test_interrupted_with_company_it_leaves_nobody_behind(workers, group, tmp_path, monkeypatch):
+def test_ctrl_c_ends_worker_processes(workers, group, tmp_path, monkeypatch):
     """On a terminal the others are interrupted too; elsewhere they go when this process is gone."""
     monkeypatch.chdir(Path(__file__).parents[2])
     alone = (*OVERRIDES, "runs=8", "rounds=3200", "record_every=16")
@@ -218,7 +216,7 @@ def test_interrupted_with_company_it_leaves_nobody_behind(workers, group, tmp_pa
     assert results(folder) == results(tmp_path / "whole")
 
 
-def test_the_last_words_take_the_place_of_what_is_shown_on_a_terminal():
+def test_exit_message_replaces_the_progress_lines():
     with signals.exit_message("kept", "go on"), signals.replacing_lines(2):
         assert signals._exit_text(terminal=False) == "kept\ngo on\n"
         assert signals._exit_text(terminal=True) == "\x1b[1A\r\x1b[J\x1b[?25hkept\ngo on\n"

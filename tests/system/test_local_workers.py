@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 OVERRIDES = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
 
 
-def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
+def test_long_studies_get_worker_processes_and_short_ones_do_not(monkeypatch):
     monkeypatch.setenv("FGTSVA_PROCESSES", "8")
     study = compose(["sampler=exact,mala", "environment=sparse"])
     long, short = (Estimate(2, 0, 2, 1000, seconds) for seconds in (600.0, 5.0))
@@ -33,7 +33,7 @@ def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
     )
 
 
-def test_what_was_said_about_processes_makes_sense(monkeypatch):
+def test_invalid_fgtsva_processes_is_rejected(monkeypatch):
     study, long = compose(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
     for invalid in ("two", "0", "-1"):
         monkeypatch.setenv("FGTSVA_PROCESSES", invalid)
@@ -43,7 +43,7 @@ def test_what_was_said_about_processes_makes_sense(monkeypatch):
     assert num_processes(study, long, cores=2) == 2
 
 
-def test_a_companion_is_called_as_its_caller_was(monkeypatch):
+def test_worker_command_is_that_of_the_main_process(monkeypatch):
     monkeypatch.setattr(sys, "orig_argv", ["python", "mine.py", "run", "rounds=3"])
     monkeypatch.setattr(sys, "argv", ["mine.py", "run", "rounds=3"])
     assert local_workers.worker_command() == [sys.executable, "mine.py"]
@@ -51,7 +51,7 @@ def test_a_companion_is_called_as_its_caller_was(monkeypatch):
     assert local_workers.worker_command() == [sys.executable, "-c", local_workers.COMMAND]
 
 
-def test_who_assists_computes_what_nobody_has(tmp_path):
+def test_worker_computes_cells_that_are_not_stored(tmp_path):
     overrides = (
         *OVERRIDES,
         "sampler=psgld",
@@ -73,7 +73,7 @@ def command(folder, *overrides):
 
 
 @pytest.mark.slow
-def test_with_companions_the_bits_are_the_same(tmp_path):
+def test_results_with_worker_processes_are_identical(tmp_path):
     for folder, processes in (("alone", 1), ("together", 3)):
         overrides = (f"processes={processes}", "diagnostics.runs=1", "diagnostics.rounds=3")
         subprocess.run(command(tmp_path / folder, *overrides), check=True, cwd=ROOT, capture_output=True)
@@ -87,7 +87,7 @@ def test_with_companions_the_bits_are_the_same(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_companion_leaves_with_whom_it_assists(tmp_path):
+def test_worker_exits_with_its_main_process(tmp_path):
     long = ("processes=2", "rounds=200000", "diagnostics.runs=0")
     called = subprocess.Popen(
         command(tmp_path / "here", *long), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -97,7 +97,7 @@ def test_every_requirement_is_pinned() -> None:
         assert requirement.specifier.contains(version), f"{requirement} excludes the pinned {version}"
 
 
-def test_no_file_says_where_packages_come_from() -> None:
+def test_no_file_has_a_package_index_url() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -147,7 +147,7 @@ def test_imports_go_one_way(package: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("room", ALLOWED)
-def test_rooms_of_experiments_import_only_what_comes_before_them(room: str) -> None:
+def test_folders_of_experiments_import_in_one_direction(room: str) -> None:
     """Data goes one way: overrides, config, execute, folder, analysis, figures, report."""
     paths = [*(ROOT / "experiments" / room).rglob("*.py")]
     assert paths

@@ -88,7 +88,7 @@ def column(page: Page, index: int) -> list[str]:
     )
 
 
-def test_tables_sort_by_mouse_and_keyboard_and_say_so(page):
+def test_tables_sort_by_mouse_and_keyboard_and_set_aria_sort(page):
     headings = page.run("[...document.querySelectorAll('#results thead th')].map((th) => th.textContent)")
     at = headings.index("regret")
     heading = f"document.querySelectorAll('#results thead th')[{at}]"

@@ -52,7 +52,7 @@ def fgtsva(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_code_of_ours_evaluates_imports_by_name_or_unpickles(package):
+def test_our_code_never_evaluates_unpickles_or_imports_by_name(package):
     violations = []
     for path in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -85,7 +85,7 @@ def test_classes_that_are_imported_by_name_are_literals_of_our_packages():
                         assert re.fullmatch(r"(samplers|fgtsva_ppl)\.[\w.]+:\w+", ast.literal_eval(cls))
 
 
-def test_what_a_command_names_is_never_imported():
+def test_names_on_the_command_line_are_never_imported():
     """Only keys of the registry are, so a module's name is an unknown sampler."""
     for name in ("os:system", "samplers.mcmc.mala:MALA", "this:d"):
         with pytest.raises(InputError, match="unknown sampler"):
@@ -122,7 +122,7 @@ def test_what_a_command_names_is_never_imported():
         "--multirun",
     ],
 )
-def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, override):
+def test_settings_cannot_refer_to_code_files_or_variables(fgtsva, override):
     code, out, err = fgtsva("run", "sampler=mala", override)
     assert code == 2
     assert os.environ["HOME"] not in out + err
@@ -130,7 +130,7 @@ def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, override):
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_a_study_is_chosen_among_those_there_are():
+def test_unknown_study_names_are_rejected():
     from experiments.config.study_files import read_study
 
     for name in ("../config", "default.yaml", "", ".", "default\0"):
@@ -139,7 +139,7 @@ def test_a_study_is_chosen_among_those_there_are():
 
 
 @pytest.mark.parametrize("where", ["title", "cells", "top"])
-def test_a_config_that_wants_to_be_called_is_not(fgtsva, where):
+def test_yaml_tags_in_a_config_are_not_executed(fgtsva, where):
     folder = store(Path("theirs"), diagnosed=False)
     payload = "!!python/object/apply:os.system ['touch pwned']"
     text = (folder / "config.yaml").read_text()
@@ -155,7 +155,7 @@ def test_a_config_that_wants_to_be_called_is_not(fgtsva, where):
     assert not Path("pwned").exists()
 
 
-def test_a_config_cannot_read_the_environment(fgtsva):
+def test_a_config_cannot_read_environment_variables(fgtsva):
     folder = store(Path("theirs"), diagnosed=False, title="${oc.env:HOME}", question="${oc.env:HOME}")
     assert fgtsva("report", "theirs")[0] == 0
     page = (folder / "report.html").read_text()
@@ -218,7 +218,7 @@ def hostile(folder, how):
         "another file's group", "another file's bytes", "a ring",
     ],
 )  # fmt: skip
-def test_a_strangers_results_run_nothing(fgtsva, how):
+def test_untrusted_results_are_not_executed(fgtsva, how):
     folder = store(Path("theirs"), diagnosed=False)
     (folder / "secret.nc").write_bytes(b"secret  " * 12)
     hostile(folder, how)
@@ -237,7 +237,7 @@ def test_a_strangers_results_run_nothing(fgtsva, how):
         assert code == 2
 
 
-def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
+def test_continuing_in_an_untrusted_folder_executes_nothing(fgtsva):
     """The folder of a run of ours, whose cells somebody has replaced: by a pickle, and by a door to another file."""
     arguments = (
         "environment=sparse",

@@ -57,7 +57,7 @@ def test_two_processes_in_one_folder_share_the_work_and_end_with_the_same_bits(t
     assert not list((tmp_path / "shared").rglob("*.unfinished.nc"))
 
 
-def test_a_name_is_one_processs_until_it_ends(tmp_path):
+def test_a_lock_is_held_until_its_process_ends(tmp_path):
     """A child process takes one of two names, and keeps it for as long as it lives."""
     path = tmp_path / "lock"
     program = (
@@ -100,7 +100,7 @@ def uninterrupted(tmp_path_factory):
 
 
 @pytest.mark.parametrize("when", rest_is_slow([0, 1, 3, 5], [3]))
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+def test_a_full_disk_is_one_line_and_the_same_command_continues(
     when, uninterrupted, tmp_path, monkeypatch, capsys
 ):
     """The n-th write finds no room, whichever it is: config, cells, tree, tables or report."""
@@ -128,7 +128,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4000, 60000])
-def test_a_file_that_may_not_grow_is_one_line_and_the_same_command_goes_on(size, tmp_path, monkeypatch):
+def test_a_file_size_limit_is_one_line_and_the_same_command_continues(size, tmp_path, monkeypatch):
     """The system itself refuses to write on, in the middle of a file."""
     monkeypatch.chdir(Path(__file__).parents[2])
     folder = tmp_path / "cut"

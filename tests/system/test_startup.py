@@ -100,7 +100,7 @@ def test_completion_needs_no_jax(line, expected):
     assert not {*modules} & {*HEAVY}
 
 
-def test_the_benchmarks_that_are_completed_are_those_there_are():
+def test_completed_benchmarks_are_all_that_exist():
     from experiments.bench import PARTS
 
     assert tuple(PARTS) == BENCHMARKS
@@ -174,7 +174,7 @@ def test_a_component_is_checked_by_name_and_by_its_keys():
         member.keys_with({"adaptation": ["windo"]})
 
 
-def test_old_keys_are_not_valid_and_point_to_keys_of_today():
+def test_old_keys_are_rejected_with_the_current_key():
     catalogue = from_file()
     plain = {*OPTIONS, *DIAGNOSTICS, *NUMBERS, *catalogue}
     settings_ = {

@@ -109,7 +109,7 @@ def test_fewer_arms_are_distinct_vertices_drawn_for_each_run():
     assert_frequencies(counts, np.full(56, 1 / 56))
 
 
-def test_more_arms_than_vertices_are_refused():
+def test_more_arms_than_vertices_are_rejected():
     with pytest.raises(InputError) as error:
         simulate(Sparse(arms=33), Thompson(), rounds=1, runs=1)
     assert str(error.value) == "arms=33 must be at most 2^dim = 32"

@@ -15,7 +15,7 @@ REPLACING = [name for name in NOISES.names() if name != "default"]
 
 
 @pytest.mark.parametrize("name", rest_is_slow(REPLACING, ["sparse", "by_context"]))
-def test_noise_goes_with_any_environment(name):
+def test_noise_model_can_be_combined_with_any_environment(name):
     bare, noisy = rounds(BANDIT), rounds(WithNoise(BANDIT, NOISES.build(name)))
     np.testing.assert_array_equal(noisy[0].inner.theta, bare[0].theta)
     np.testing.assert_array_equal(noisy[1].actions, bare[1].actions)
