@@ -1,4 +1,4 @@
-"""The loops that we are measured against are the same algorithm, and the command says what it measured."""
+"""The baseline loops run the same algorithm as this library, and `fgtsva bench` writes its measures."""
 
 import json
 import sys
@@ -62,7 +62,7 @@ def test_c_baseline_is_reproducible():
 
 @pytest.mark.parametrize("pull", [0.0, 0.5, 3.0])
 def test_predicted_acceptance_is_target_mass_over_envelope_mass(pull):
-    """The target's mass by numpy_baseline Monte Carlo, which gets to where it is while the tilt is not too strong."""
+    """The target's mass by plain Monte Carlo, which is accurate while the tilt is not too strong."""
     density = _untilted(8)._replace(lam=jnp.asarray(pull))
     z = jax.random.normal(jax.random.key(SEED), (20_000, density.mean.size))
     weights = np.exp(density.lam * jnp.max(density.offset + z @ density.arms.T, axis=-1))
@@ -74,7 +74,7 @@ def test_predicted_acceptance_is_target_mass_over_envelope_mass(pull):
 
 @pytest.mark.parametrize("arms", [1, 6])
 def test_predicted_acceptance_is_one_under_a_strong_tilt(arms):
-    """Under a strong tilt towards arms far apart the mixture is the target, nearly."""
+    """Under a strong tilt towards arms in different directions the mixture is nearly the target."""
     density = _untilted(arms)
     predicted = predicted_acceptance(density._replace(lam=jnp.asarray(200.0)))
     np.testing.assert_allclose(predicted.value, 1, atol=1e-3)
@@ -98,7 +98,7 @@ def test_blocks_environment_has_one_block_of_features_per_arm():
 
 
 @pytest.mark.slow
-def test_several_timed_rounds_equal_single_rounds():
+def test_aggregated_rounds_are_sums_of_single_rounds():
     agent = Thompson(sampler=SGLD(num_steps=3))
     single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)
     several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, record_every=6)
@@ -165,7 +165,7 @@ def test_an_unknown_part_is_rejected():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", bench.PARTS)
 def test_every_part_measures_something(part):
-    """And meets its aim, where that is a matter of counts: a clock may be disturbed."""
+    """Aims that are counts are met; times may vary."""
     measures = bench.PARTS[part](True)
     assert measures
     for measure in measures:

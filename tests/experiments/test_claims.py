@@ -69,7 +69,7 @@ def oful(*overrides):
 
 
 def tuned_algorithm_of(cells, comparison, regret):
-    """The one place of some cells, with regret given as a function of the cell; and their data."""
+    """The tuned algorithm of some cells, with regret given as a function of the cell; and their data."""
     data = {cell.id: tree(cell, regret(cell)) for cell in cells}
     (tuned_algorithm,) = tuned_algorithms(cells, data, comparison)
     return tuned_algorithm, data
@@ -171,7 +171,7 @@ ONLY_C = "sparse noise: c is the only parameter of FGTS-VA that has to be tuned"
 
 
 def test_claim_that_only_c_is_tuned_can_have_every_verdict():
-    """By the ratio of 2, whatever the baselines do."""
+    """Decided by the ratio of 2, independent of the baselines."""
     for ours, outcome in (((10, 9), REPRODUCED), ((10, 4), NOT_REPRODUCED), ((10, 30), REPRODUCED)):
         result = figure1(ours=ours, theirs=(100, 1))[ONLY_C]
         assert result.outcome() == outcome
@@ -195,7 +195,7 @@ def test_evidence_names_the_settings_of_both_algorithms():
 
 
 def test_equal_algorithms_do_not_outperform_each_other():
-    """Nothing but noise between them: an interval is above 1 with probability 0.025, all four with less than 1e-3."""
+    """They differ by noise only: an interval is above 1 with probability 0.025, all four with less than 1e-3."""
     result = figure1(ours=(10, 10), theirs=(10, 10))
     assert result[BETTER].outcome() != REPRODUCED
     assert result[MARGIN].outcome() == NOT_REPRODUCED
@@ -437,7 +437,7 @@ def test_claims_name_algorithms_of_the_studies(name):
     assert set(THEORY) <= {*named}
 
 
-def test_claims_have_evidence_at_both_levels_of_tuning():
+def test_comparison_studies_tune_every_algorithm_on_two_seeds():
     for name in ("figure1", "figure2", "table1"):
         composed = compose([f"study={name}"])
         seeds = list(dict.fromkeys(cell.seed for cell in composed.cells))

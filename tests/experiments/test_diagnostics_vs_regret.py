@@ -1,4 +1,4 @@
-"""Quality against regret, on made-up cells whose answers are known."""
+"""Quality against regret, on synthetic cells whose answers are known."""
 
 import re
 from io import StringIO
@@ -39,7 +39,7 @@ def test_pairs_exclude_the_reference_and_cancel_shared_randomness(study):
     for pair in pairs:
         gap = paired_difference(pair.gap_by_run, np.zeros(RUNS))
         assert gap.value == pytest.approx(LEVELS[pair.cell.flat["sampler"]] * ROUNDS, abs=0.1)
-        assert gap.high - gap.low < 0.2  # the luck alone would give ten
+        assert gap.high - gap.low < 0.2  # shared randomness alone would give ten
 
 
 def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
@@ -237,7 +237,7 @@ def test_missing_units_and_strata_are_left_out():
     x = rng.normal(size=(10, 3))
     y = x + rng.normal(size=(10, 3))
     whole = spearman(x[:, :1], y[:, :1])
-    x[:, 1], y[:, 2] = 1.0, np.nan  # says nothing; does not exist
+    x[:, 1], y[:, 2] = 1.0, np.nan  # constant; missing
     np.testing.assert_allclose(spearman(x, y, [*"abc"]).value, whole.value)
     x[8:, 0] = np.nan
     np.testing.assert_allclose(spearman(x, y, [*"abc"]).value, spearman(x[:8, 0], y[:8, 0]).value)

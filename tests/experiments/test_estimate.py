@@ -1,4 +1,4 @@
-"""The estimate of `--dry-run`: no far cry from the minutes that the studies took."""
+"""The estimate of `--dry-run` against the minutes that the studies took."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ FACTOR = 2.0
 
 
 def minutes(name):
-    """As the gallery tells them; `a minute` is the least."""
+    """The minutes in the gallery; `a minute` is the least."""
     (stated,) = re.findall(rf"fgtsva run study={name} +# (a|\d+) minute", PAGE)
     return 1.0 if stated == "a" else float(stated)
 

@@ -1,4 +1,4 @@
-"""What studies say of their numbers, on made-up cells whose answers are known."""
+"""Findings of studies, on synthetic cells whose answers are known."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ ONE_SWAP = {"exact": 0, "mala": 2, "hmc": 1, "psgld": 3, "nuts": 4, "sgld": 5}  
 
 @pytest.fixture(scope="module")
 def ranked():
-    """Of the diagnostics one ranks samplers as regret does, one nearly so, and the others say nothing."""
+    """Of the diagnostics one ranks samplers as regret does, one nearly so, and the others are uninformative."""
     levels = {name: level / 10 for name, level in LEVELS.items()}
     return compared(**{**CONSTANT, "tv": levels, "mean_error": ONE_SWAP})
 
@@ -108,7 +108,7 @@ SHARED = RNG.gamma(2.0, 10.0, size=200)
 
 
 def line(saved):
-    """Regret at c = 0, at the c that saves so much, and at one that ruins."""
+    """Regret at c = 0, at a c that saves `saved`, and at a harmful one."""
     return {0.0: SHARED, 0.1: SHARED - saved + RNG.normal(size=200), 1.0: SHARED + 50}
 
 
@@ -186,7 +186,7 @@ def test_bonus_findings_answer_the_question():
         return 5.0 if c == 1 else -saved[cell.flat["sampler"]] * (c > 0)
 
     def tv(cell):
-        """mala at 20 steps is inaccurate at the c that ruins, which nobody would choose."""
+        """mala at 20 steps is inaccurate at the harmful c only."""
         few, ruinous = cell.flat.get("sampler.num_steps") == 2, cell.flat["posterior.c"] == 1
         return (
             0.4

@@ -1,4 +1,4 @@
-"""The page of studies keeps what it has, and takes in what is new."""
+"""Updates of the gallery: one entry is replaced or added, the others stay."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the figures of regret gaps show, on made-up cells."""
+"""Figures of regret gaps, on synthetic cells."""
 
 import numpy as np
 import pytest

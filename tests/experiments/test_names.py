@@ -1,4 +1,4 @@
-"""Names as a user meets them: algorithms under another one, words that nobody heeds, reconstructions by their label."""
+"""Names on the command line: algorithms that are no agents, unused overrides, labels of reconstructions."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_reconstructions_have_their_label():
 
 
 def test_cells_of_an_agent_that_is_not_installed_keep_its_name():
-    """A report is made from what is stored, wherever it was run."""
+    """A report is written from stored cells alone, on any machine."""
     (cell,) = compose(["agent=save", "environment=sparse"]).cells
     stored = type("Stored", (), {"id": "x", "flat": {**cell.flat, "agent": "elsewhere"}})()
     assert labels_of([stored]) == {"x": "elsewhere"}

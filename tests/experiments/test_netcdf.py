@@ -1,4 +1,4 @@
-"""Files that are written with xarray's own means are read back by ours as xarray reads them."""
+"""Our reader returns the same trees as xarray."""
 
 import random
 
@@ -56,7 +56,7 @@ def test_links_to_other_files_are_rejected(tmp_path):
 
 @pytest.mark.parametrize("damage", ["a value", "a coordinate", "an attribute", "a name"])
 def test_a_changed_file_is_rejected(tmp_path, damage):
-    """HDF5 has no objection to any of these: only the digest tells."""
+    """HDF5 opens all of these: only the digest detects the change."""
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     read_tree(path)
@@ -74,7 +74,7 @@ def test_a_changed_file_is_rejected(tmp_path, damage):
 
 
 def test_a_flipped_bit_is_detected_before_hdf5_opens_the_file(tmp_path, monkeypatch):
-    """Some of them would keep HDF5 busy for ever, and others would end the process."""
+    """Some of them would make HDF5 loop forever, others would crash the process."""
     path, whole, rng = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
     opened = []
     monkeypatch.setattr(h5py, "File", lambda *args, **kwargs: opened.append(args))

@@ -1,4 +1,4 @@
-"""The report as a file: what it says, what it holds, and that nothing in it comes from or goes outside."""
+"""The report as a file: its content, and that it refers to nothing outside."""
 
 import json
 import re
@@ -302,7 +302,7 @@ def test_a_figure_that_cannot_be_drawn_does_not_affect_others(tmp_path, monkeypa
 
 
 def test_old_figures_in_the_folder_are_not_in_the_report(report):
-    """They may be cut short, of fewer cells, or somebody else's."""
+    """They may be truncated, of fewer cells, or from another program."""
     before, folder = report.read_bytes(), report.parent / "figures"
     (folder / "regret.svg").write_text("<svg")
     (folder / "regret_theirs.svg").write_text("<svg>theirs</svg>")
@@ -525,7 +525,7 @@ def test_diagnostics_do_not_change_the_run(ran, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.slow
 def test_arviz_plots_the_stored_chains(ran):
-    """As a user would: what was stored, read back, handed over as it is."""
+    """As a user would: stored chains are read and passed to ArviZ unchanged."""
     matplotlib.use("Agg")
     with xr.open_datatree(ran[0] / "results.nc") as tree:
         (cell,) = (cell for cell in tree["cells"].children.values() if "mala" in cell.attrs["settings"])

@@ -1,4 +1,4 @@
-"""`StudyResults`: cells by their settings, arrays of all cells, what is derived from them, each once."""
+"""`StudyResults`: cells by their settings, arrays of all cells, and derived quantities, each computed once."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -101,7 +101,7 @@ def test_chains_of_a_probed_round_are_what_arviz_takes(stored):
 
 
 def test_gaps_are_those_of_equal_runs_and_no_others(synthetic):
-    """A gap is a run minus the same run of the reference: shared luck cancels, that of another run does not."""
+    """A gap is a run minus the same run of the reference: shared randomness cancels, that of another run does not."""
     for pair in synthetic.pairs:
         exact = next(
             cell

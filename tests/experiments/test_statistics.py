@@ -62,7 +62,7 @@ def test_intervals_of_ratios_and_rank_correlations_are_at_95_percent():
 
 
 def test_a_paired_difference_is_that_of_equal_runs():
-    """Luck that both share cancels, so that the interval is that of the noise alone; other runs' luck does not."""
+    """Shared randomness cancels, so that the interval is that of the noise alone; that of other runs does not."""
     paired = paired_difference(SHARED + 3 + NOISE, SHARED)
     assert paired == pytest.approx(mean_interval(3 + NOISE), rel=1e-12)
     assert paired.high - paired.low < 4.5 * standard_error(NOISE)

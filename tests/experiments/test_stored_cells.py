@@ -1,4 +1,4 @@
-"""What a cell's file holds: rounds counted from 1, chains of the first run, and everything back again."""
+"""The file of a cell: rounds counted from 1, chains of the first run, and a lossless round trip."""
 
 from types import SimpleNamespace
 
@@ -79,7 +79,7 @@ def test_simulation_and_states_survive_a_round_trip():
 
 
 def test_stored_chains_are_those_of_the_first_run(monkeypatch):
-    """What is drawn is made up here: every number of a run's chains has the number of that run in it."""
+    """The draws are synthetic: every number of a run's chains contains the number of that run."""
     (cell,) = compose([*OVERRIDES]).cells
     runs, chains, draws, arms = 3, 2, 4, cell.environment.shape.arms
     run = np.arange(runs, dtype=float)[:, None, None]

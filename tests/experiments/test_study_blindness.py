@@ -1,4 +1,4 @@
-"""What diagnostics do not see, on made-up cells of which everything is known."""
+"""Findings of the study `blindness`, on synthetic cells."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ ILL |= {"divergences": 0.01, "unique": 0.05}
 
 
 def sentences_on(level=0.0, **known):
-    """What is said of mala, of which this is known and all else is well."""
+    """Findings on mala with these diagnostics; all other diagnostics are good."""
     cells = compose(["sampler=exact,mala", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     levels = {"exact": 0.0, "mala": level}
     data = {

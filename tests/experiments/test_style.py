@@ -1,4 +1,4 @@
-"""One look for all figures: the oracle is drawn the same way everywhere, and everyone else in their own colour."""
+"""One style for all figures: exact draws look the same everywhere, and every other name has its own colour."""
 
 from itertools import pairwise
 
@@ -90,7 +90,7 @@ def test_equal_settings_have_equal_markers_and_dashes():
     )
 
 
-def test_many_lines_of_one_sampler_are_distinct():
+def test_shades_of_a_single_sampler_are_no_other_colours():
     shown = variants(owners("mala c=1", "mala c=2", "mala c=3"))
     assert not {own["color"] for own in shown.values()} & set(COLOURS)
 

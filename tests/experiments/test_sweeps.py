@@ -1,4 +1,4 @@
-"""What the figures along a setting show of sampler quality, on made-up cells."""
+"""Sampler quality in figures along a setting, on synthetic cells."""
 
 from helpers.synthetic_cells import ROUNDS, RUNS, synthetic_cell
 

@@ -1,4 +1,4 @@
-"""What is shown on a terminal of 80 columns: nothing cut off, no word broken, nothing explained that is not there."""
+"""Output on a terminal of 80 columns: nothing truncated, no word broken, only visible columns explained."""
 
 from io import StringIO
 
@@ -18,7 +18,7 @@ def printed(shown, width=80):
 
 
 def whole(text, expected):
-    """Every word is in the text, and nothing was cut off."""
+    """Every expected word is in the text, and nothing was truncated."""
     assert "…" not in text
     assert not set(expected) - set(text.split())
 

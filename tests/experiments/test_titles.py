@@ -1,4 +1,4 @@
-"""The title is true of what is compared, and the command can be read in the report."""
+"""Titles describe what is compared, and the report shows the command."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Baselines: labels, what they refuse, and regret that grows more slowly than the rounds."""
+"""Baselines: labels, rejected environments, and regret that grows more slowly than the rounds."""
 
 import math
 import re
@@ -145,7 +145,7 @@ SLOPE = 0.85
 
 @pytest.mark.parametrize("case", rest_is_slow(SUBLINEAR, ["save, tuned"]))
 def test_regret_is_sublinear(case: str) -> None:
-    """R(T) < 2^0.85 R(T/2), by so much that a fair coin would not show it once in a million times."""
+    """R(T) < 2^0.85 R(T/2), with a false-alarm probability below one in a million."""
     agent, environment = SUBLINEAR[case]
     result = simulate(environment, agent, rounds=1000, runs=100)
     total = result.cumulative_regret
@@ -156,7 +156,7 @@ def test_regret_is_sublinear(case: str) -> None:
 
 @pytest.mark.slow
 def test_greedy_and_uniform_regret_is_linear() -> None:
-    """Nothing guards them: a sub-linear result here would mean that the loop is broken."""
+    """Negative control: a sub-linear result here would mean that the loop is broken."""
     for agent in (Greedy(), Uniform()):
         total = simulate(Sparse(), agent, rounds=1000, runs=50).cumulative_regret.mean(0)
         assert math.log2(total[-1] / total[499]) > 0.9

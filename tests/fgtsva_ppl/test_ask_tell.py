@@ -66,7 +66,7 @@ def test_a_loaded_agent_continues_with_identical_bits(tmp_path, small, case):
     reward, sampler, control_variate = KEPT[case]
     agent = ThompsonAgent(reward, FGTSVA(), sampler, control_variate=control_variate, seed=5)
     play(agent, 0, 6)
-    agent.ask(features(6), 0.5)  # and nobody has told the reward yet
+    agent.ask(features(6), 0.5)  # whose reward is still pending
     agent.save(tmp_path / "agent.npz")
     given = {} if isinstance(reward, Linear) else {"reward": reward}
     loaded = ThompsonAgent.load(tmp_path / "agent.npz", **given)
@@ -135,7 +135,7 @@ def test_rewards_can_be_delayed_and_batched():
         late.tell_all({0: 1.0, 7: 1.0})
     with pytest.raises(InputError, match="reward"):
         late.tell_all({0: 1.0, 1: float("nan")})
-    assert list(late.pending) == [0, 1, 2]  # a batch with a mistake is not begun
+    assert list(late.pending) == [0, 1, 2]  # an invalid batch adds nothing
     late.tell_all({2: 0.3, 0: 0.1})
     late.tell(0.2)
     assert not late.pending

@@ -18,12 +18,12 @@ ADJUSTED = {"mala": (0.5, 0.95), "hmc": (0.7, 0.999), "nuts": (0.7, 0.999)}  # b
 QUICK = ("exact", "psgld", "nuts")
 HORIZON, ROUNDS, RUNS, DIM, ARMS = 10_000, 12, 4, 5, 32
 ALPHA = HORIZON**-0.5
-OUT = 8.0  # standard deviations from the centre, where no draw lies: who does not move stays there
+OUT = 8.0  # standard deviations from the centre, where no draw lies: a sampler that does not move stays there
 
 
 @lru_cache
 def cases():
-    """Rounds to play, and the sums of what came before: nothing, or a run that explored for a while and then knew.
+    """Rounds to play, and the statistics before them: none, or those of a long run that explored first.
 
     Leading axis: stage (late, early), environment, run.
     """

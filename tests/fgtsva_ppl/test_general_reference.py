@@ -1,7 +1,7 @@
 """HMC and NUTS for logistic and network rewards, at probe rounds, against a long reference that must pass the gate.
 
-What is compared is mean rewards of the round's arms: a network's weights have symmetries, its rewards have none. Its
-curvature changes from place to place, so that one place's whitening serves no other: networks are sampled in plain
+Compared are mean rewards of the round's arms: a network's weights have symmetries, its rewards have none. Its
+curvature depends on the position, so that no whitening is good everywhere: networks are sampled in plain
 coordinates, where the reference has no divergence at all (dense: half of the transitions).
 """
 

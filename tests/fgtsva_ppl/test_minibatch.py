@@ -40,7 +40,7 @@ def updated(agent, state, start, end):
 
 @lru_cache
 def anchored():
-    """An agent whose anchor was moved after ROUNDS rounds; FRESH more came since. Its weights change all the time."""
+    """An agent whose anchor was moved after ROUNDS rounds, then FRESH more. Its weights change in every round."""
     posterior = FGTSVA(c=0.3, alpha=0.2, variance="estimated")
     agent = Thompson(Logistic(), posterior, SGLD(batch_size=BATCH), control_variate=True)
     state = agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), ROUNDS + FRESH + 3)
@@ -85,7 +85,7 @@ def test_anchor_is_a_mode_with_the_gradient_of_all_data():
 
 @pytest.mark.parametrize("variance", ["estimated", "modelled"])
 def test_cached_curvature_is_updated_with_each_datum(variance):
-    """Each datum's at the position of its round; all at one when they are gone through."""
+    """Each datum's at the position of its round; all at one position after a refresh."""
     posterior = FGTSVA(alpha=0.2, variance=variance)
     agents = [Thompson(Logistic(), posterior, SGLD(batch_size=m)) for m in (BATCH, 0)]
     states = [agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), ROUNDS) for agent in agents]
@@ -164,7 +164,7 @@ def test_minibatches_run_in_the_simulation_loop(variance):
 
 
 def test_a_control_variate_without_minibatches_is_rejected():
-    """Its curvature is kept up and not taken anew: no fact for a sampler that draws by it."""
+    """Its curvature is updated, not recomputed, so samplers that need the exact one must not use it."""
     with pytest.raises(InputError, match="control_variate is for minibatch gradients"):
         check(ENVIRONMENT, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
 

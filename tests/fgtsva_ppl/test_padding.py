@@ -1,4 +1,4 @@
-"""ReplayBuffer of a buffer that are still empty have no say, whatever a reward is at the features they hold."""
+"""Empty rows of a replay buffer have no effect, even if the reward is undefined at their features."""
 
 import jax
 import jax.numpy as jnp

@@ -44,7 +44,7 @@ def reference_peak(values, maximum, sharpness=None, cap=None):
 
 
 def reference(name, peak, log, theta):
-    """The design page's table, line by line, in NumPy: sums over s < t in plain loops."""
+    """The formulas of the posteriors in NumPy: sums over s < t in plain loops."""
     dim = theta.size
     value = np.sum(stats.norm(0, dim**-0.5).logpdf(theta))
     floored = np.maximum(log.sigma, ALPHA)
@@ -85,7 +85,9 @@ def evaluated(name, peak, environment, reward):
     """Target, and values and gradients at the points and at their neighbours on both sides of every axis."""
     posterior, log = FAMILY[name](**PEAKS[peak]), played(environment)
     dim = log.actions.shape[-1]
-    history = history_after(FAMILY[name](), environment, reward)  # which the kind of maximum has no part in
+    history = history_after(
+        FAMILY[name](), environment, reward
+    )  # which does not depend on the kind of maximum
     target = posterior_target(posterior, flat_model(reward, dim), history, log.next)
     shifts = np.concatenate([np.zeros((1, dim)), STEP * np.eye(dim), -STEP * np.eye(dim)])
     where = points(environment)[:, None] + shifts
@@ -94,7 +96,7 @@ def evaluated(name, peak, environment, reward):
 
 
 @pytest.fixture(
-    scope="module",  # so that the tests of a case stand together, and share what is compiled for it
+    scope="module",  # groups the tests of a case, which share compiled programs
     params=[
         (name, peak, environment)
         for name in FAMILY
@@ -260,7 +262,7 @@ def test_the_smoothed_log_density_tends_to_the_hard_one():
     target = posterior_target(posterior, flat_model(Linear(), 3), history, played(environment).next)
     value, gradient = jax.jit(jax.vmap(jax.value_and_grad(target.logdensity)))(points(environment))
     np.testing.assert_allclose(value, hard[:, 0], atol=LAM * ROUNDS * np.log(4) / 1e4)
-    np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms are MARGIN apart
+    np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms' values differ by MARGIN
 
 
 def test_bonus_has_no_gradient_above_the_cap():

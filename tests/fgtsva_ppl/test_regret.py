@@ -1,6 +1,6 @@
 """Whitened and Metropolis-adjusted samplers have the regret of exact draws: paired, run by run.
 
-The runs of a pair share truth, variances and noise, so their difference is the sampler's doing alone. |z| <= 4.5 is a
+The runs of a pair share truth, variances and noise, so their difference is caused by the sampler alone. |z| <= 4.5 is a
 false alarm once in 150,000 if there is no difference.
 """
 
@@ -45,5 +45,5 @@ def test_regret_equals_that_of_exact_draws(environment, sampler):
 
 @pytest.mark.slow
 def test_a_sampler_that_hardly_moves_is_detected():
-    """So that the test above means something; at 200 rounds this one was at |z| = 16 and more over ten seeds."""
+    """Negative control of the test above; at 200 rounds this one was at |z| = 16 and more over ten seeds."""
     assert z("sparse", 200, "psgld", step=1e-6) > LARGEST

@@ -72,7 +72,7 @@ def student(dim):
 
 
 def heavy(dim):
-    """Quadratic as far as one usually looks: its tails fall half as fast beyond 8 standard deviations."""
+    """Quadratic near its centre: its tails fall half as fast beyond 8 standard deviations."""
     theta = site("theta", dist.Normal(0, 1), [dim])
     numpyro.factor("tails", jnp.sum(jnp.maximum(jnp.abs(theta) - 8, 0) ** 2) / 4)
     return LinearFunction(theta)

@@ -1,4 +1,4 @@
-"""Reward classes beyond the linear one, rewards given as functions, and what is refused before anything compiles."""
+"""Reward classes beyond the linear one, rewards given as functions, and programs rejected before compiling."""
 
 import csv
 import importlib

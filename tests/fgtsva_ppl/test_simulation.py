@@ -110,7 +110,7 @@ class StopHereError(Exception):
 
 
 class Notebook:
-    """A checkpoint that keeps everything, and interrupts after some pieces."""
+    """A checkpoint that keeps everything, and interrupts after some chunks."""
 
     def __init__(self, pieces):
         self.pieces, self.left = pieces, None
@@ -137,7 +137,7 @@ def test_an_interrupted_run_continues_to_the_same_bits(name, rounds):
         notebook.pieces = 4
     notebook.pieces = 100
     resumed = simulate(*AGENTS[name], **setting, checkpoint=notebook, progress=reported.append)
-    assert len(reported) < 16 - 6  # what was done is not done again
+    assert len(reported) < 16 - 6  # finished chunks are not computed again
     assert_same(resumed, whole)
     for ours, theirs in zip(resumed.snapshots, whole.snapshots, strict=True):
         jax.tree.map(np.testing.assert_array_equal, ours, theirs)
@@ -156,7 +156,7 @@ def test_a_checkpoint_of_another_number_of_devices_is_not_used():
 
 @settings
 class Known(Sparse):
-    """A truth that one may know."""
+    """An environment with a known truth."""
 
     def start(self, key):
         return Instance(jnp.asarray([0.6, -0.8]), jnp.asarray(hypercube(2)))
@@ -210,7 +210,7 @@ def test_rounds_need_not_be_divisible_by_the_number_of_chunks(rounds):
     assert reported[-1] == rounds
     assert reported == sorted(set(reported))
     assert len(reported) <= 16
-    # with alpha given the horizon has no part in a round: a longer run begins as a shorter one
+    # with alpha given the horizon has no part in a round: a longer run starts like a shorter one
     longer = simulate(Sparse(dim=2), agent, rounds=33, runs=2)
     assert_same(result, longer, rounds=slice(0, rounds))
 

@@ -1,4 +1,4 @@
-"""What the loop compiles, and what it refuses before it compiles anything."""
+"""What the loop compiles, and what it rejects before compiling."""
 
 import pytest
 from helpers.played_rounds import PlainLinear
@@ -57,7 +57,7 @@ def test_changing_derived_numbers_does_not_recompile():
 
 
 def test_changing_structure_recompiles():
-    """So that the tests above mean something."""
+    """Negative control of the tests above."""
 
     def play(preconditioner):
         simulate(

@@ -16,7 +16,7 @@ from samplers.settings import settings, traced_float
 
 @settings
 class Flaky(Sampler):
-    """Draws at random, and not a number every so often."""
+    """Draws from a normal distribution, and NaN at random times."""
 
     rate: float = traced_float(default=0.3, ge=0, le=1, doc="how often")
 

@@ -1,4 +1,4 @@
-"""Common random numbers: every agent meets the same runs, and draws with keys of its own."""
+"""Common random numbers: every agent sees the same runs, and draws with its own keys."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Two rounds of every sampler, environment and posterior that the registries know.
 
-All triples are gone through abstractly. What is compiled and played covers all pairs: the sampler meets nothing but
-a log-density, whoever made it. Environments of one shape share a program, in which a number says whose turn it is.
+All triples are checked abstractly. The compiled and played ones cover all pairs: a sampler sees a log-density only.
+Environments of one shape share a program, in which a number selects the environment.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Variance that is revealed late or never: posteriors against their written-out densities, and what an agent learns."""
+"""Variance that is revealed late or never: posteriors against explicit densities, and the learnt variance."""
 
 import jax
 import jax.numpy as jnp

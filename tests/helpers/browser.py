@@ -123,7 +123,7 @@ class Page:
         return self.mine("Runtime.exceptionThrown") + self.mine("Log.entryAdded") + calls
 
     def fetched(self) -> set[str]:
-        """All that was asked for beside the file itself."""
+        """The addresses that were requested besides the file itself."""
         self.run("0")
         requested = {event["request"]["url"] for event in self.mine("Network.requestWillBeSent")}
         return {url for url in requested if url != self.address and not url.startswith("data:")}

@@ -1,4 +1,4 @@
-"""What several test modules need: reward programs of other shapes, rounds that were really played, raw."""
+"""Shared by several test modules: a generic linear reward, small environments, and recorded rounds of an agent."""
 
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from samplers.settings import settings
 
 @settings
 class PlainLinear(Reward):
-    """The linear reward as anybody would write it: nothing says that it is linear, so rows are kept."""
+    """A linear reward as a generic program: it is not recognised as linear, so rows are stored."""
 
     def program(self, dim):
         def plain():
@@ -45,7 +45,7 @@ class Log(NamedTuple):
 # For programs that compile longer than they run: half the compile time, the same mathematics.
 quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 
-# The samplers of the default study: what is looked at for every sampler is looked at for these in each run of the tests
+# The samplers of the default study: tests over all samplers run for these without the mark slow
 STUDIED = ("exact", "sgld", "psgld", "mala", "hmc", "nuts")
 
 

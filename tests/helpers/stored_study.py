@@ -1,4 +1,4 @@
-"""A study's output folder with made-up numbers, in the format that a run writes; nothing is simulated."""
+"""A study's output folder with synthetic numbers, in the format that a run writes; nothing is simulated."""
 
 import copy
 import json
@@ -56,7 +56,7 @@ def store(
     probes: tuple[int, ...] = PROBES,
     **config: Any,
 ) -> Path:
-    """Writes `config.yaml` and `results.nc`, all that a report is made of; `failed` maps a sampler to why it failed."""
+    """Writes `config.yaml` and `results.nc`, all that a report needs; `failed` maps a sampler to its reason."""
     path.mkdir(parents=True)
     content = copy.deepcopy(CONFIG | config | {"cells": cells(samplers)})
     (path / "config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
@@ -96,12 +96,12 @@ def write(folder: Path) -> Path:
 
 
 def seal(path: Path) -> None:
-    """Makes a file that was written by other means pass for one of ours."""
+    """Adds our digest to a file that was written by other means."""
     path.write_bytes(with_digest(path.read_bytes()))
 
 
 def diagnosis(index: int, sampler: str, probes: tuple[int, ...] = PROBES) -> dict[str, xr.Dataset]:
-    """What a diagnosis at the probe rounds stores. SGLD's first chain stands still, and the others wander."""
+    """The stored diagnostics of the probe rounds. SGLD's first chain is constant, the others move."""
     rng = np.random.default_rng(100 + index)
     number = len(probes)
     distribution = rng.dirichlet(np.ones(ARMS), size=(2, RUNS, number))

@@ -1,4 +1,4 @@
-"""Cells with made-up regret and diagnostics, so that what is to be said of them is known; nothing is simulated."""
+"""Cells with synthetic regret and diagnostics, whose findings are known; nothing is simulated."""
 
 import json
 
@@ -16,7 +16,7 @@ LEVELS = {"exact": 0.0, "sgld": 2.0, "psgld": 0.05, "mala": 0.0, "hmc": 0.001, "
 def synthetic_cell(cell, level, usual, num_gradients=20.0, seed=0, **metrics):
     """A cell with a known regret a round, and diagnostics that are as usual unless they are named.
 
-    Runs share their luck, as common random numbers make them.
+    Runs share a random factor, as with common random numbers.
     """
     shared = np.random.default_rng(1).gamma(2.0, 1.0, size=(RUNS, 1))
     own = np.random.default_rng(seed).normal(scale=0.01, size=(RUNS, ROUNDS))

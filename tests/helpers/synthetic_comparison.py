@@ -1,4 +1,4 @@
-"""Studies of algorithms with made-up regret, so that the right verdict is known; nothing is simulated."""
+"""Studies of algorithms with synthetic regret, so that the right verdict is known; nothing is simulated."""
 
 import json
 import zlib
@@ -21,12 +21,12 @@ def shape(growth: float, rounds: int = ROUNDS) -> np.ndarray:
 
 
 def luck(seed: int) -> np.ndarray:
-    """What all algorithms of a run have in common."""
+    """A random factor of each run that all algorithms share."""
     return np.random.default_rng(seed).gamma(4.0, 0.25, size=(RUNS, 1))
 
 
 def tree(cell, total, growth: float = 0.3, spread: float = 0.02) -> xr.DataTree:
-    """A cell whose runs have this regret in the end, times the run's luck and a little noise of its own."""
+    """A cell whose runs have this final regret, times the run's shared factor and a little noise of its own."""
     settings = json.dumps(cell.settings, sort_keys=True)
     own = np.random.default_rng(zlib.crc32(settings.encode())).normal(1, spread, size=(RUNS, 1))
     regret = total * luck(cell.seed) * own * shape(growth, cell.rounds)
@@ -39,11 +39,11 @@ def tree(cell, total, growth: float = 0.3, spread: float = 0.02) -> xr.DataTree:
 def study(name: str, *overrides: str):
     return compose(
         [f"study={name}", f"rounds={ROUNDS}", f"runs={RUNS}", *overrides]
-    )  # a later word replaces an earlier
+    )  # a later override replaces an earlier one
 
 
 def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), **_) -> Simulation:
-    """In the place of a real one."""
+    """Replaces `simulate`."""
     regret = np.random.default_rng(seed).gamma(2.0, size=(runs, rounds)) / (1 + np.arange(rounds))
     nothing = dict.fromkeys(Record.fields(), np.zeros((runs, rounds)))
     progress(rounds)

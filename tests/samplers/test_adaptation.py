@@ -98,7 +98,7 @@ def test_steps_decay_within_the_round():
 
 @pytest.mark.parametrize(("first", "preconditioner"), [(1e-3, "dense"), (300.0, "dense"), (1.0, "none")])
 def test_dual_averaging_reaches_its_target_acceptance_rate(first, preconditioner):
-    """From a step a thousand times too small or hundreds of times too large, on a target that contracts all along.
+    """From a step a thousand times too small or hundreds of times too large, on a target that keeps contracting.
 
     Mean over 40 chains of 20 rounds of 10 transitions: standard error below 0.01, so 0.1 is ten of them.
     """

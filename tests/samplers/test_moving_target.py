@@ -80,7 +80,7 @@ def test_a_carried_state_is_not_stale(name):
 
 
 class Stale:
-    """What the loop would do with a BlackJAX kernel, had nobody thought of it."""
+    """Negative control: a BlackJAX kernel whose state, log-density included, is carried to the next target."""
 
     sequential = False
 

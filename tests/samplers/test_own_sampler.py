@@ -1,4 +1,4 @@
-"""A sampler from outside: the README's own example, registered by hand and by an entry point."""
+"""A user's sampler: the example of the README, registered by hand and by an entry point."""
 
 import csv
 import importlib
@@ -47,7 +47,7 @@ def test_the_example_is_short():
 
 @pytest.fixture
 def restored(monkeypatch):
-    """The registry forgets what a test registers, and looks for entry points again."""
+    """Restores the registry after a test, and makes it load entry points again."""
     monkeypatch.setattr(SAMPLERS, "_classes", dict(SAMPLERS))
     monkeypatch.setattr(SAMPLERS, "_entry_points_loaded", False)
 

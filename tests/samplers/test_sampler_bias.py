@@ -30,7 +30,7 @@ def affine(sampler):
         return ravel_pytree(kernel.step(random, unravel(flat))[0])[0]
 
     noise = jax.vmap(step, in_axes=(0, None))(KEYS, jnp.zeros_like(flat))
-    # The noise is known to be centred; its sample mean is an error, and we know better.
+    # The noise is known to be centred; its sample mean is an error.
     return jax.jacfwd(step, argnums=1)(KEYS[0], flat), noise.T @ noise / len(KEYS)
 
 

@@ -1,4 +1,4 @@
-"""What every registered sampler must do, whatever kind it is. A new sampler gets a row in MATRIX."""
+"""Requirements of every registered sampler. A new sampler gets a row in MATRIX."""
 
 from typing import ClassVar, NamedTuple
 
@@ -105,7 +105,7 @@ def test_info_matches_the_matrix(name):
 
 @settings
 class Own(Sampler):
-    """A sampler with nothing but what it has to have."""
+    """A sampler that defines only what is required."""
 
     def sample(self, key, target, state):
         position = target.exact(key)
@@ -296,5 +296,5 @@ class WithInfo(Own):
     info: ClassVar[SamplerInfo] = SamplerInfo("a", "b", "c", "d")
 
 
-def test_from_blackjax_uses_the_given_info():
+def test_a_class_can_define_its_info():
     assert WithInfo().info == SamplerInfo("a", "b", "c", "d")

@@ -22,12 +22,12 @@ def test_agrees_with_exact_draws(name, case):
     outcome = validation.validate_sampler(name, case)
     assert outcome.mixes, outcome
     assert outcome.agrees, outcome
-    # The tolerance means something: an error of a tenth of a standard deviation would have been seen.
+    # Power of the test: an error of a tenth of a standard deviation would have been seen.
     assert outcome.mean_error < 0.1, outcome
 
 
 def test_mala_agrees_after_2000_sparse_rounds():
-    """The one cell of the table above that every run of the tests looks at."""
+    """One cell of the table above, which is not marked slow."""
     assert validation.validate_sampler("mala", "2000 sparse rounds").agrees
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong inside a cell is told in the summary, in the report and by the exit code; other cells finish."""
+"""Errors inside a cell are in the summary, the report and the exit code; other cells finish."""
 
 import csv
 import sys
@@ -41,7 +41,7 @@ class Blank(Sampler):
 
 @settings
 class Raising(Sparse):
-    """An environment that raises when it is asked for a round."""
+    """An environment that raises when a round is drawn."""
 
     def round(self, key, instance, t):
         raise LookupError("no such shelf\nand more lines")
@@ -71,7 +71,7 @@ def raising(dim):
     theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
 
     def function(features):
-        if features.shape[0] > 4:  # only with the rows of a history, never in a look at the program
+        if features.shape[0] > 4:  # only with the rows of a history, not when the program is inspected
             raise ZeroDivisionError("in a user's program")
         return features @ theta
 
@@ -124,7 +124,7 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     return call
 
 
-def assert_reported(reported, bad, good, arguments):
+def assert_reported(reported, bad, good, reason):
     code, err, rows, page = reported
     assert code == 1
     assert "Traceback" not in err
@@ -133,18 +133,18 @@ def assert_reported(reported, bad, good, arguments):
     assert float(rows[good]["final_regret_mean"]) >= 0
     assert rows[bad]["status"] in ("failed", "diverged")
     for text in (rows[bad]["reason"], err, page):
-        assert arguments in text
+        assert reason in text
     assert "\n" not in rows[bad]["reason"]
     assert rows[good]["reason"] == ""
 
 
-def test_a_sampler_that_returns_nan_diverges(fgtsva):
+def test_a_sampler_that_returns_nan_is_reported(fgtsva):
     assert_reported(
         fgtsva("sampler=mala,blank", by="sampler"), "blank", "mala", "3 of 3 runs had no finite draw"
     )
 
 
-def test_an_unstable_step_size_diverges(fgtsva):
+def test_an_unstable_step_size_is_reported(fgtsva):
     reported = fgtsva(
         "sampler=exact,sgld",
         "sampler.step_size=1e200",
@@ -156,7 +156,7 @@ def test_an_unstable_step_size_diverges(fgtsva):
     assert reported[2]["sgld"]["num_resets"] == "36"
 
 
-def test_a_log_density_of_minus_infinity_fails(fgtsva):
+def test_a_log_density_of_minus_infinity_is_reported(fgtsva):
     reported = fgtsva("reward=linear,impossible", "sampler=mala", by="reward")
     assert_reported(reported, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
 
@@ -172,30 +172,30 @@ def test_a_study_without_any_valid_cell_is_rejected(fgtsva, capsys, monkeypatch,
 
 
 @pytest.mark.slow
-def test_a_log_density_of_minus_infinity_given_data_diverges(fgtsva):
+def test_a_log_density_of_minus_infinity_given_data_is_reported(fgtsva):
     plain = ("sampler.preconditioner=none", "sampler.step_size_rule=constant")
     reported = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
     assert_reported(reported, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
 
 
-def test_a_program_that_raises_while_tracing_fails(fgtsva):
+def test_a_program_that_raises_while_tracing_is_reported(fgtsva):
     reported = fgtsva("reward=raising,linear", "sampler=mala", by="reward")
     assert_reported(reported, "raising", "linear", "ZeroDivisionError: in a user")
     assert reported[2]["raising"]["final_regret_mean"] == ""
 
 
 @pytest.mark.slow
-def test_a_program_that_raises_at_run_time_fails(fgtsva):
+def test_a_program_that_raises_at_run_time_is_reported(fgtsva):
     reported = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.num_steps=1", by="reward")
     assert_reported(reported, "called_back", "linear", "ArithmeticError: while running")
 
 
-def test_an_environment_that_raises_fails(fgtsva):
+def test_an_environment_that_raises_is_reported(fgtsva):
     reported = fgtsva("environment=raising,sparse", "sampler=exact", by="environment")
     assert_reported(reported, "raising", "sparse", "LookupError: no such shelf")
 
 
-def test_regret_that_is_nan_diverges(fgtsva):
+def test_regret_that_is_nan_is_reported(fgtsva):
     reported = fgtsva("environment=sparse,voiceless", "sampler=exact", by="environment")
     assert_reported(reported, "voiceless", "sparse", "the regret of 3 of 3 runs is not finite")
 

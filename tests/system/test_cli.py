@@ -24,7 +24,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 
 def test_a_study_of_a_users_table_has_figures_with_bounds(fgtsva):
-    """A stored cell says more of a table than a command does: what was in it."""
+    """A stored cell has the content digest of its table, which the command does not have."""
     Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(12)))
     overrides = ("environment=table", "environment.path=mine.csv", "environment.label=kind", "sampler=mala")
     numbers = ("rounds=4", "runs=2", "diagnostics.runs=0", "bounds=true")

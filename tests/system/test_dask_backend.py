@@ -1,4 +1,4 @@
-"""A study on a Dask cluster: the same bits as in one process, whatever happens to the workers."""
+"""A study on a Dask cluster: the same bits as in one process, even if workers die."""
 
 import os
 import signal

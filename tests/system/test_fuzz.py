@@ -1,4 +1,4 @@
-"""Bad input, in bulk: whatever is asked for either runs or is told in one line; nothing is ever left half done."""
+"""Random input: a command either runs or is rejected in one line, and never leaves partial results."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ KEYS = [
     for name in registry.names()
     for key in registry.all_keys(name)
 ]
-# Not in here: what a person may ask for and will wait for, such as many steps.
+# Not included: valid settings that take long, such as many steps.
 PLAIN = [key for key in KEYS if not key.endswith(".path")]
 
 ODD = [
@@ -68,7 +68,7 @@ overrides = st.lists(
 
 
 def called(*command: str) -> tuple[int, str]:
-    """Exit code and what was said on standard error."""
+    """Exit code and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -85,7 +85,7 @@ def called(*command: str) -> tuple[int, str]:
 
 def assert_whole_or_told(arguments: list[str], diagnosed: int = 0) -> None:
     with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
-        # Whatever the words say of them, the sizes stay small: of two words for a key the later one counts.
+        # Sizes stay small: a later override of a key replaces an earlier one.
         sizes = (*TINY[3:-1], f"diagnostics.runs={diagnosed}", "output=here")
         code, err = called("run", "--quiet", "--", *TINY, *arguments, *sizes)
         assert "Traceback" not in err

@@ -1,4 +1,4 @@
-"""Nothing is lost: killed again and again, two at a time, on a full disk, a study ends with the same numbers."""
+"""Interruption: a study that is killed or interrupted continues and ends with the same numbers."""
 
 import contextlib
 import os
@@ -58,14 +58,14 @@ def command(folder, overrides=OVERRIDES):
 
 @pytest.fixture(autouse=True)
 def restore_sigint():
-    """Processes that are begun here hear a Ctrl-C, also where these tests run in a shell's background."""
+    """Processes started here receive Ctrl-C, also when the tests run in a shell's background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def interrupt(process, group=False):
-    """What it says after a Ctrl-C, which on a terminal comes to the whole group; one that does not end is killed."""
+    """The output after Ctrl-C, which a terminal sends to the whole group; a process that does not end is killed."""
     if group:
         os.killpg(process.pid, signal.SIGINT)
     else:
@@ -86,7 +86,7 @@ def finish(folder, overrides=OVERRIDES):
 
 
 def killed(folder, rng, length):
-    """Whether a process was killed: at any time, or a while after it had written a file. It may have been through."""
+    """Whether a process was killed: at any time, or a while after it had written a file. It may have finished."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     anytime, before = rng.random() < 0.4, written(folder)
     with subprocess.Popen(command(folder, LONGER), **quiet) as process:

@@ -1,4 +1,4 @@
-"""Companions compute cells of the same study: the same bits, and nothing of them is left behind."""
+"""Worker processes compute cells of the same study, with identical results, and end with the main process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What is shipped, what it needs, and which package may know which."""
+"""The wheel, its requirements, and the direction of imports."""
 
 import ast
 import os
@@ -164,7 +164,7 @@ def test_folders_of_experiments_import_in_one_direction(room: str) -> None:
     "module", ["config.compose", "execute.runner", "analysis.analyse", "report", "bench"]
 )
 def test_the_command_has_a_device_for_every_core(module: str) -> None:
-    """Importing BlackJAX starts JAX with one device: ours have to be asked for before that."""
+    """Importing BlackJAX starts JAX with one device: ours must be configured before that."""
     program = f"import experiments.{module}, jax\nfrom fgtsva_ppl.jax_config import cores\n"
     devices, cores = run(
         sys.executable, "-c", program + "print(jax.device_count(), cores())", cwd=ROOT

@@ -1,4 +1,4 @@
-"""The report in a real browser: as it looks to a person with a mouse, a keyboard, or a phone."""
+"""The report in a real browser, with a mouse, a keyboard, or the width of a phone."""
 
 import pytest
 from helpers.browser import Page, chromium

@@ -72,7 +72,7 @@ def test_our_code_never_evaluates_unpickles_or_imports_by_name(package):
 
 
 def test_classes_that_are_imported_by_name_are_literals_of_our_packages():
-    """`register("mala", "samplers.mcmc.mala:MALA")`: no setting, config or stored file has a say in it."""
+    """`register("mala", "samplers.mcmc.mala:MALA")`: no setting, config or stored file affects it."""
     tree = ast.parse(IMPORTS_LITERALS.read_text())
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "import_module"]
     assert len(uses) == 1
@@ -169,7 +169,7 @@ class Bomb:
 
 
 def hostile(folder, how):
-    """What a stranger might have put into results.nc."""
+    """Malicious content of results.nc."""
     with h5py.File(folder / "results.nc", "r+") as file:
         (name, *_) = file["cells"]
         cell = file["cells"][name]
@@ -207,7 +207,7 @@ def hostile(folder, how):
                 cell.create_dataset("regret", (3, 4), "float64", external=secret)
             case "a ring":
                 cell["round_1"] = file["cells"]
-    seal(folder / "results.nc")  # a stranger can do that too
+    seal(folder / "results.nc")  # an attacker can do that too
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_untrusted_results_are_not_executed(fgtsva, how):
 
 
 def test_continuing_in_an_untrusted_folder_executes_nothing(fgtsva):
-    """The folder of a run of ours, whose cells somebody has replaced: by a pickle, and by a door to another file."""
+    """The folder of a run of ours, whose cells were replaced by a pickle and by a link to another file."""
     arguments = (
         "environment=sparse",
         "sampler=exact,mala",

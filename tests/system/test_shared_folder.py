@@ -58,7 +58,7 @@ def test_two_processes_in_one_folder_share_the_work_and_end_with_the_same_bits(t
 
 
 def test_a_lock_is_held_until_its_process_ends(tmp_path):
-    """A child process takes one of two names, and keeps it for as long as it lives."""
+    """A child process takes one of two locks and holds it until it ends."""
     path = tmp_path / "lock"
     program = (
         "import sys; from pathlib import Path; from experiments.storage.locks import Locks\n"
@@ -91,7 +91,7 @@ def run_here(*overrides):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory):
-    """What the study gives when nothing happens."""
+    """The results of the study without an error."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [])
         folder = tmp_path_factory.mktemp("undisturbed")
@@ -103,7 +103,7 @@ def uninterrupted(tmp_path_factory):
 def test_a_full_disk_is_one_line_and_the_same_command_continues(
     when, uninterrupted, tmp_path, monkeypatch, capsys
 ):
-    """The n-th write finds no room, whichever it is: config, cells, tree, tables or report."""
+    """The n-th write fails: config, cells, tree, tables or report."""
     monkeypatch.setattr(sys, "argv", [])
     real, left = files._move, [when]
 
@@ -129,7 +129,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_continues(
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4000, 60000])
 def test_a_file_size_limit_is_one_line_and_the_same_command_continues(size, tmp_path, monkeypatch):
-    """The system itself refuses to write on, in the middle of a file."""
+    """The operating system stops writing in the middle of a file."""
     monkeypatch.chdir(Path(__file__).parents[2])
     folder = tmp_path / "cut"
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))\n"

@@ -1,4 +1,4 @@
-"""Help, completion, lists and misspelt names need no JAX; what they know of the registries is in a file."""
+"""Help, completion, lists and misspelt names need no JAX; they read the registries from a file."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The tutorial runs as it stands."""
+"""The tutorial runs unchanged."""
 
 import runpy
 

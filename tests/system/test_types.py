@@ -1,4 +1,4 @@
-"""Array arguments say their shapes, and a wrong annotation or a wrong shape fails in the tests."""
+"""Array arguments have annotated shapes, and a wrong annotation or shape fails in the tests."""
 
 import ast
 import importlib
@@ -29,7 +29,7 @@ def public_annotations(tree):
 
 
 def inner_functions(tree):
-    """Functions inside of functions: those are nobody's interface."""
+    """Functions inside of functions, which are not public."""
     inside = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -40,7 +40,7 @@ def inner_functions(tree):
 
 
 def mentions_bare_array(annotation):
-    """Whether `Array` stands there without a shape; inside of Callable[...] it may."""
+    """Whether `Array` is used without a shape; inside of Callable[...] it may."""
     if annotation is None:
         return False
     if isinstance(annotation, ast.Subscript):

@@ -197,7 +197,7 @@ def test_contextual_arms_are_fresh_unit_vectors_in_every_round():
     # by Archimedes a coordinate of a uniform point on the sphere in R^3 is uniform
     for arm, axis in itertools.product(range(4), range(3)):
         assert_distribution(arms[:, arm, axis], stats.uniform(-1, 2).cdf)
-    # arms do not know of each other, nor a round's of the round before, nor of the noise
+    # arms are independent of each other, of the previous round's and of the noise
     assert_uncorrelated(arms[:, 0], arms[:, 1])
     assert_uncorrelated(arms[:-1, 0], arms[1:, 0])
     assert_uncorrelated(arms[:, 0], seen.sigma[:, None])

@@ -1,4 +1,4 @@
-"""Noise models: each goes with any environment and changes nothing but sigma_t and the noise."""
+"""Noise models: each can be combined with any environment and changes only sigma_t and the noise."""
 
 import numpy as np
 import pytest

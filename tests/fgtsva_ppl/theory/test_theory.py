@@ -130,7 +130,7 @@ def test_the_proposition_on_general_classes(
 
 
 def test_the_finite_coefficient_is_the_smallest_that_satisfies_the_definition() -> None:
-    """Against the definition: all sequences of members, many gammas; it does, and a little less does not."""
+    """Against the definition: all sequences of members, many gammas; it satisfies them, a smaller one does not."""
     rng = np.random.default_rng(3)
     values, sequence, betas = rng.uniform(size=(3, 4)), rng.integers(0, 4, 4), rng.uniform(0.5, 3, 4)
     dc = theory.finite_decoupling(values, 0, sequence, betas, 0.1)
