@@ -121,9 +121,9 @@ def test_rows_by_round_and_by_diagnostic(study):
     ours, theirs = (regret_around(tree, PROBES[0]) for tree in (pairs[0].data, pairs[0].reference))
     assert rows[0]["regret_median"] == np.median(ours)
     assert rows[0]["gap_median"] == np.median(ours - theirs)
-    rows_ = association_rows(pairs, labels)
-    assert len(rows_) == len(METRICS) * (1 + len(pairs))
-    assert (rows_[0]["diagnostic"], rows_[0]["spearman"]) == ("tv", pytest.approx(1.0))
+    association = association_rows(pairs, labels)
+    assert len(association) == len(METRICS) * (1 + len(pairs))
+    assert (association[0]["diagnostic"], association[0]["spearman"]) == ("tv", pytest.approx(1.0))
 
 
 def test_cheapest_is_the_least_work_close_to_the_oracle(study):

@@ -75,8 +75,8 @@ def test_only_exact_draws_are_black_and_dashed(labels):
     shown = variants(owners(*labels))
     for label, own in shown.items():
         assert is_the_oracle(own) == label.startswith("exact")
-    labels_ = {(own["color"], own.get("marker")) for own in shown.values()}
-    assert len(labels_) == len(labels)
+    appearances = {(own["color"], own.get("marker")) for own in shown.values()}
+    assert len(appearances) == len(labels)
 
 
 def test_equal_settings_have_equal_markers_and_dashes():
@@ -132,8 +132,8 @@ def test_one_line_is_drawn_where_tuning_chose_the_textbook():
     results = results_of("figure2", lambda cell: 5.0 if cell.flat["posterior.alpha"] < 0.2 else 9.0)
     with style():
         figure = comparison_plots.along_sweep(results)
-    labels_ = labels_in(figure)
-    assert "FGTS-VA (exact), textbook and tuned" in labels_
+    drawn_labels = labels_in(figure)
+    assert "FGTS-VA (exact), textbook and tuned" in drawn_labels
     drawn = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "--"]
     assert len(drawn) == 1
     assert drawn[0].get_color() == "black"

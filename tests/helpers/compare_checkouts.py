@@ -200,6 +200,6 @@ def _cells(folder: Path) -> list[dict[str, np.ndarray]]:
 if __name__ == "__main__":
     verb, first, second, *rest = sys.argv[1:]
     if verb == "play":
-        play(Path(first), Path(second), dict(override.split("=") for override in rest))
+        play(Path(first), Path(second), dict(rename.split("=") for rename in rest))
     else:
         sys.exit(1 if compare(Path(first), Path(second)) else 0)

@@ -83,7 +83,7 @@ def called(*command: str) -> tuple[int, str]:
     return 0, err.getvalue()
 
 
-def assert_whole_or_told(arguments: list[str], diagnosed: int = 0) -> None:
+def assert_complete_or_rejected(arguments: list[str], diagnosed: int = 0) -> None:
     with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
         # Sizes stay small: a later override of a key replaces an earlier one.
         sizes = (*TINY[3:-1], f"diagnostics.runs={diagnosed}", "output=here")
@@ -139,14 +139,14 @@ def quick(monkeypatch):
 @example(["study=warmstart", "agent=epsilon_greedy"])
 @example(["study=figure2", "agent=uniform", "environment=sparse", "seed=0"])
 def test_a_study_runs_or_is_rejected_in_one_line(quick, arguments):
-    assert_whole_or_told(arguments)
+    assert_complete_or_rejected(arguments)
 
 
 @pytest.mark.slow
 @settings(max_examples=1500, **NO_LIMIT)
 @given(overrides)
 def test_many_studies_run_or_are_rejected_in_one_line(quick, arguments):
-    assert_whole_or_told(arguments)
+    assert_complete_or_rejected(arguments)
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_many_studies_run_or_are_rejected_in_one_line(quick, arguments):
 @example(["environment=contextual", "agent=oful"], 1)
 def test_simulated_studies_are_complete(arguments, diagnosed):
     if not any(argument.partition("=")[0].endswith(("steps", "adaptation")) for argument in arguments):
-        assert_whole_or_told(arguments, diagnosed)
+        assert_complete_or_rejected(arguments, diagnosed)
 
 
 plain = st.recursive(

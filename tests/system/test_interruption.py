@@ -225,8 +225,8 @@ def test_exit_message_replaces_the_progress_lines():
 
 def marked(mark):
     """Processes that have a mark in their environment."""
-    files = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
-            files += [path.parent.name] if mark.encode() in path.read_bytes() else []
-    return files
+            pids += [path.parent.name] if mark.encode() in path.read_bytes() else []
+    return pids
