@@ -71,8 +71,8 @@ exact, again = (
 start = state.sampler.position
 points = {"exact": exact[:SHOWN]}
 for name, sampler in samplers_compared.items():
-    begin = sampler.init(jax.random.key(3), lambda _: start)
-    walk = jax.jit(lambda k, s=sampler, b=begin: s.trace(k, target, b, SHOWN).position)
+    initial = sampler.init(jax.random.key(3), lambda _: start)
+    walk = jax.jit(lambda k, s=sampler, b=initial: s.trace(k, target, b, SHOWN).position)
     points[name] = np.asarray(walk(jax.random.key(4)))
 
 # The log-density on a grid. A mode is a grid point that is not below any of its eight neighbours.
@@ -136,7 +136,7 @@ def total_variation(p: Float[np.ndarray, " arms"]) -> float:
 
 probabilities = {"exact": action_probabilities(exact)}
 print(
-    f"Total variation of exact draws made again, the floor: {total_variation(action_probabilities(again)):.3f}"
+    f"Total variation of a second set of exact draws, the floor: {total_variation(action_probabilities(again)):.3f}"
 )
 for name, sampler in samplers_compared.items():
     probabilities[name] = action_probabilities(replicas(sampler))

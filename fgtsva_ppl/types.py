@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What an agent must know of an environment before the first round."""
+    """Facts about an environment that an agent needs before the first round."""
 
     arms: int
     dim: int  # number of features of an arm
@@ -55,7 +55,7 @@ class Quantity(NamedTuple):
 
 
 class ActionInfo(NamedTuple):
-    """How a decision went and what it cost. Every field is recorded in each round, as its annotation says.
+    """Quality and cost of a decision. Every field is recorded in each round; its annotation declares how.
 
     A field added here is simulated, aggregated, stored and sent between workers without any further change.
     """

@@ -17,7 +17,7 @@ def validated(field: Field, kind: Any, value: Any) -> Any:
     Args:
         field: The field, whose metadata has the bounds.
         kind: Its type without None.
-        value: What the user gave.
+        value: The user's value.
 
     Raises:
         InputError: If the value is not of that type or out of bounds.
@@ -72,7 +72,7 @@ def _validated_component(field: Field, kind: Any, value: Any) -> Any:
 
 
 def member(field: Field, value: Any) -> Any:
-    """Returns a component by its name; the name of the default stands for the default as it is set."""
+    """Returns a component by its name; the name of the default returns the default instance."""
     if not isinstance(value, str):
         return value
     registry = field.metadata["component"]

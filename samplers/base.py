@@ -49,7 +49,7 @@ class Draw(NamedTuple):
 
 
 class SamplerState(NamedTuple):
-    """What a sampler takes from one target to the next.
+    """The state that a sampler carries from one target to the next.
 
     Attributes:
         position: The last draw.

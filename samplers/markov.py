@@ -1,6 +1,6 @@
-"""Samplers that take transitions of a Markov kernel from where the last target left them: most of them.
+"""Markov samplers: transitions of a kernel, starting at the last draw from the previous target.
 
-Kernel x preconditioner x adaptation: a sampler's file has its kernel and its own settings, the rest comes from here.
+Kernel x preconditioner x adaptation: a sampler's file has its kernel and its own settings, the rest is defined here.
 """
 
 import math
@@ -27,12 +27,12 @@ STEPS_PER_BLOCK = 10
 
 @settings
 class MarkovSampler(Sampler):
-    """Takes `num_steps` transitions of a kernel from where the last target left the chain.
+    """Takes `num_steps` transitions of a kernel, starting at the last draw.
 
     Most samplers subclass PreconditionedSampler or AdjustedSampler, define `kernel` and add their settings.
     """
 
-    # Whether a start far outside the typical set is moved there first, for kernels that would take long by themselves.
+    # Whether a start far outside the typical set is moved there first, for kernels that are slow to reach it.
     needs_typical_start: ClassVar[bool] = False
 
     num_steps: int = traced_int(default=20, ge=1, doc="transitions per draw")

@@ -91,7 +91,7 @@ class Registry[T]:
             values: Settings under dotted keys; a component is given by its name, or as an object.
 
         Raises:
-            InputError: If a key or a value is not valid; the message says what is.
+            InputError: If a key or a value is not valid; the message names the valid ones.
         """
         values = values or {}
         cls, names = self[name], _component_names(self[name], values)

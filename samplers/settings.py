@@ -36,7 +36,7 @@ def traced_float(
     le: float = math.inf,
     doc: str,
 ) -> Any:
-    """A traced number with `gt` < value, `ge` <= value <= `le`; a default of None stands for a derived value."""
+    """A traced number with `gt` < value, `ge` <= value <= `le`; a default of None means that the value is derived."""
     return dataclasses.field(default=default, metadata={"gt": gt, "ge": ge, "le": le, "doc": doc})
 
 
@@ -53,7 +53,7 @@ def static_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> 
 def choice(
     *, default: str, options: Iterable[str], aliases: Mapping[Any, str] | None = None, doc: str
 ) -> Any:
-    """A static string out of `options`; an alias stands for one of them."""
+    """A static string out of `options`; an alias is another name of an option."""
     meta = {"options": tuple(options), "aliases": aliases or {}, "doc": doc}
     return dataclasses.field(default=default, metadata=meta)
 
@@ -193,7 +193,7 @@ def defaults(cls: type, values: Mapping[str, Any] | None = None) -> dict[str, An
         chosen, usual = below(field.name, values or {}), registry.name_of(field.default)
         name = flat[field.name] = str((values or {}).get(field.name, usual))
         inner = registry.defaults(name, chosen)
-        if name == usual:  # the default may be set otherwise than its class
+        if name == usual:  # the default instance may differ from the defaults of its class
             own = flatten(field.default)
             inner = {key: value if key in chosen else own.get(key, value) for key, value in inner.items()}
         flat |= {f"{field.name}.{key}": value for key, value in inner.items()}

@@ -1,4 +1,4 @@
-"""What is sampled: a log-density on flat real vectors, with whatever structure is known of it."""
+"""Targets: a log-density on flat real vectors, with the structure that is known of it."""
 
 from collections.abc import Callable
 from typing import NamedTuple

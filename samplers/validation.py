@@ -1,7 +1,7 @@
 """Validation of the samplers: each one, as it is used, against exact draws on several targets.
 
 `python -m samplers.validation` writes the outcome into VALIDATION.md. Chains are independent, so the error of an
-average over chains follows from their spread, whatever the correlation within a chain: means, covariances and action
+average over chains follows from their spread, for any correlation within a chain: means, covariances and action
 frequencies together raise a false alarm in a cell with probability FALSE_ALARM at most (Student's t, Bonferroni).
 """
 
@@ -85,7 +85,7 @@ def cases() -> dict[str, Case]:
     targets["condition 1e6"] = case(
         rotation @ np.diag(np.logspace(0, 6, 5)) @ rotation.T, 0.2 * unit(5), cube, 0.0
     )
-    # Every axis has two modes, 10 standard deviations apart: 32 modes with exp(-12.5) of their height between them.
+    # Every axis has two modes at a distance of 10 sd: 32 modes with exp(-12.5) of their height between them.
     targets["separated modes"] = case(5 * np.eye(5), 0.05 * unit(5), cube, 25.0)
     wide = unit(50, 20)
     seen = wide[rng.integers(50, size=30)]
@@ -94,7 +94,7 @@ def cases() -> dict[str, Case]:
     # A noiseless round of 1000: eta = 1000, lambda = c sqrt(Lambda) / alpha^2 with c = 0.003.
     precision, mean = regression(cube[:1], np.array([1000.0]), np.array([0.3]))
     targets["prior, one round old"] = case(precision, mean, cube, 0.003 * math.sqrt(0.002) * 1000)
-    # 2000 rounds with sparse noise, as good arms are found: eta = 2000 on nine rounds of ten.
+    # 2000 rounds with sparse noise, as the agent finds good arms: eta = 2000 on nine rounds of ten.
     truth, rounds = unit(5), np.arange(1, 2001)
     guesses = truth + rng.normal(size=(2000, 5)) / np.sqrt(rounds)[:, None]
     played = cube[np.argmax(guesses @ cube.T, axis=1)]

@@ -1,1 +1,1 @@
-"""What follows from stored cells."""
+"""Everything that is derived from stored cells."""

@@ -21,7 +21,7 @@ from samplers.errors import InputError
 
 @dataclass
 class Analysis:
-    """What the command line prints of an analysed study."""
+    """What the command line prints about an analysed study."""
 
     folder: Path
     rows: list[Row]  # of the summary
@@ -39,10 +39,10 @@ def analyse(folder: Path | str, warn: Callable[[str], None] = print) -> Analysis
 
     Args:
         folder: the output folder of a run.
-        warn: takes a line for each part that could not be made.
+        warn: takes a line for each part that could not be written.
 
     Raises:
-        InputError: the folder cannot be read, or holds what cannot be analysed.
+        InputError: the folder cannot be read, or holds results that cannot be analysed.
         StoreError: a file cannot be written.
     """
     folder = Path(folder)
@@ -89,7 +89,7 @@ def tables(results: StudyResults) -> dict[str, pd.DataFrame]:
 
 
 def failures(results: StudyResults) -> list[str]:
-    """A line for each cell that failed or diverged: what it is called, why, and its settings."""
+    """A line for each cell that failed or diverged: its label, the reason, and its settings."""
     return [
         f"{results.labels[cell.id]} on {panel}: {': '.join(results.status[cell.id])} ({_settings(cell)})"
         for panel, cells in by_panel(results.cells).items()
@@ -103,10 +103,10 @@ def _settings(cell: Cell) -> str:
 
 
 def _if_possible[T](derive: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:
-    """What a study says of its own grid, of which overridden settings may have left too little."""
+    """Findings or claims of a study; none, with a warning, where overrides left too few cells for them."""
     try:
         return derive()
-    except Exception as error:  # no result may be lost for it
+    except Exception as error:  # an error here must not lose results
         warn(
             f"These settings leave too little of the study for its findings ({type(error).__name__}: {error})"
         )

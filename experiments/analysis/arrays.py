@@ -45,7 +45,7 @@ def stack[T: (xr.Dataset, xr.DataArray)](
     Args:
         cells: the cells.
         parts: an array or dataset of each; NaN fills what a smaller one lacks.
-        labels: what each cell is called, by id.
+        labels: the label of each cell, by id.
 
     Returns:
         The stacked arrays. `cell` is indexed by id; `label`, the groups (environment, sampler, ...) and every setting

@@ -129,7 +129,7 @@ def association_rows(
 
     Args:
         pairs: cells with their exact references.
-        labels: what each cell is called, by id.
+        labels: the label of each cell, by id.
         across: the associations over all cells, where they are computed already.
     """
     probed = [pair for pair in pairs if pair.diagnosed]

@@ -1,4 +1,4 @@
-"""Sentences that follow from the numbers of any study: who leads, and who keeps up with exact draws."""
+"""Sentences derived from the numbers of any study: the best algorithms, and the samplers as good as exact draws."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from experiments.analysis.summary import LOCKED_IN, locked_share
 from experiments.analysis.text import counted, last_key
 from experiments.config.cell import REFERENCE, Cell
 
-MANY = 10  # intervals side by side, of which some exclude zero by chance
+MANY = 10  # from this number of intervals on, some exclude zero by chance
 NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics of the measurement or of the posterior
 
 STEPS = "sampler.num_steps"  # the setting that is a sampler's budget

@@ -43,7 +43,7 @@ class TunedAlgorithm:
     textbook: Setting | None
     tuned: Setting | None  # None where there is no other seed
     sweep: str | None = None  # the setting that the study varies
-    edge: tuple[str, ...] = ()  # hyperparameters tuned to the end of the values tried: beyond may be better
+    edge: tuple[str, ...] = ()  # hyperparameters whose tuned value is the smallest or the largest tried
 
     def at(self, level: str) -> Setting | None:
         """The textbook or the tuned setting."""

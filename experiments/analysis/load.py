@@ -145,7 +145,7 @@ def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
 
 
 def _status(group: xr.DataTree | None) -> tuple[str, str]:
-    """What became of a cell, and why; older versions did not store it."""
+    """The status of a cell and its reason; older versions did not store them."""
     if group is None:
         return "failed", "not in results.nc"
     return str(group.attrs.get("status", DONE[0])), str(group.attrs.get("reason", ""))

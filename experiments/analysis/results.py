@@ -31,7 +31,7 @@ DONE = ("done", "")
 
 @dataclass(frozen=True, eq=False)
 class StudyResults:
-    """The results of a study, from its stored cells alone. Made by `load_results(folder)`.
+    """The results of a study, from its stored cells alone, as `load_results(folder)` returns them.
 
     In a notebook:
 
@@ -63,10 +63,10 @@ class StudyResults:
         """The results of cells that are in memory.
 
         Args:
-            name: the study's name, which says whose findings and claims apply.
+            name: the study's name, which selects its findings and claims.
             cells: all cells of the study, in its order.
             data: their arrays (dims run, round) by id, with groups `diagnostics` and `round_N` of probed rounds.
-            comparison: what the study's file says of algorithms, sweeps and bounds.
+            comparison: algorithms, sweep and bounds of the study's file.
             status: status and reason by id; a cell with arrays is done by default, one without has failed.
         """
         default = {cell.id: DONE if cell.id in data else ("failed", "no results") for cell in cells}
@@ -74,12 +74,12 @@ class StudyResults:
 
     @property
     def title(self) -> str:
-        """What the study compares."""
+        """The title of the report."""
         return str(self.config.get("title", ""))
 
     @property
     def question(self) -> str:
-        """What the study asks."""
+        """The question that the study answers."""
         return str(self.config.get("question", ""))
 
     @property
@@ -281,11 +281,11 @@ class StudyResults:
         """A row per scaling line, with its fitted exponent."""
         return to_frame(scaling_rows(self.scaling_lines))
 
-    # What follows
+    # Findings and verdicts
 
     @cached_property
     def findings(self) -> list[str]:
-        """Sentences that follow from the numbers: the study's own, or what holds for any study."""
+        """Sentences derived from the numbers: the study's own, or those for any study."""
         if not self.done:
             return []
         from experiments.analysis.findings import default_findings  # written in terms of this class

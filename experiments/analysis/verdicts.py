@@ -1,4 +1,4 @@
-"""Verdicts: a claim of the paper, the measurements that bear on it, and what follows from them by rule.
+"""Verdicts: a claim of the paper, the measurements that bear on it, and the verdict that a rule derives from them.
 
 A claim is tested under several conditions (textbook or tuned settings, one sampler or another). Whether it holds under
 one is decided by its confidence interval alone. It is reproduced if it holds under all, reproduced only with some, or
@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
     note: str = ""
 
     def describe(self) -> str:
-        """The condition, the number with its interval, and whether that is what the claim says."""
+        """The condition, the number with its interval, and whether the claim holds."""
         note = f" ({self.note})" if self.note else ""
         holds = "holds" if self.holds else "does not hold"
         return f"{self.condition}: {self.number.format('.3g')}{note}, {holds}"
@@ -64,7 +64,7 @@ def with_evidence(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def to_markdown(title: str, verdicts: Sequence[Verdict], choices: Sequence[str]) -> str:
-    """The verdicts of a study as a page of Markdown, with what was chosen where the paper is silent."""
+    """The verdicts of a study as a page of Markdown, with the choices that the paper leaves open."""
     lines = [f"# Verdicts: {title}", "", "Written by the study from its numbers; intervals are 95%.", ""]
     for verdict in verdicts:
         lines += [f"## {verdict.claim}", "", f"Claimed in: {verdict.source}.", ""]
@@ -73,5 +73,5 @@ def to_markdown(title: str, verdicts: Sequence[Verdict], choices: Sequence[str])
         lines += ["", f"**Verdict: {verdict.outcome()}.**", ""]
     lines += [NO_VERDICT, ""]
     if choices:
-        lines += ["## Chosen where the paper is silent", "", *(f"- {choice}" for choice in choices), ""]
+        lines += ["## Choices that the paper leaves open", "", *(f"- {choice}" for choice in choices), ""]
     return "\n".join(lines)

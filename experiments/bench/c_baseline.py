@@ -26,19 +26,19 @@ def compiler() -> str | None:
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL | None:
     """The compiled loop, or None if it cannot be built."""
-    found = compiler()
-    if found is None:
+    path = compiler()
+    if path is None:
         return None
-    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join((found, *FLAGS)).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(SOURCE.read_bytes() + " ".join((path, *FLAGS)).encode()).hexdigest()[:16]
     target = cache_folder() / "native" / f"langevin-{digest}.so"
     if not target.exists():
         partial = target.with_suffix(f".{os.getpid()}.part")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            command = [found, *FLAGS, "-o", str(partial), str(SOURCE), "-lm"]
+            command = [path, *FLAGS, "-o", str(partial), str(SOURCE), "-lm"]
             subprocess.run(command, check=True, capture_output=True)
             partial.replace(target)
-        except (OSError, subprocess.CalledProcessError):  # without OpenMP, say
+        except (OSError, subprocess.CalledProcessError):  # for example without OpenMP
             return None
     return ctypes.CDLL(str(target))
 
@@ -60,9 +60,9 @@ def gradient(
 
 def largest(matrix: Float[np.ndarray, "dim dim"]) -> float:
     """The largest eigenvalue of a symmetric matrix, which sets the step size."""
-    found = _loaded().largest
-    found.restype = ctypes.c_double
-    value: float = found(ctypes.c_int(len(matrix)), _pointer(matrix))
+    function = _loaded().largest
+    function.restype = ctypes.c_double
+    value: float = function(ctypes.c_int(len(matrix)), _pointer(matrix))
     return value
 
 
@@ -96,9 +96,9 @@ def langevin(
 
 
 def _loaded() -> ctypes.CDLL:
-    found = library()
-    assert found is not None
-    return found
+    compiled = library()
+    assert compiled is not None
+    return compiled
 
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:

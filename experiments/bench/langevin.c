@@ -12,7 +12,7 @@
 typedef struct {
     uint64_t word[4];
     double spare;
-    int spared;
+    int has_spare;
 } Stream;
 
 /* splitmix64 fills the state, xoshiro256+ goes on from there. */
@@ -43,8 +43,8 @@ static double uniform(Stream *stream) {
 
 /* The polar method: two normals at a time. */
 static double normal(Stream *stream) {
-    if (stream->spared) {
-        stream->spared = 0;
+    if (stream->has_spare) {
+        stream->has_spare = 0;
         return stream->spare;
     }
     double u, v, square;
@@ -55,7 +55,7 @@ static double normal(Stream *stream) {
     } while (square >= 1 || square == 0);
     double scale = sqrt(-2 * log(square) / square);
     stream->spare = v * scale;
-    stream->spared = 1;
+    stream->has_spare = 1;
     return u * scale;
 }
 

@@ -13,7 +13,7 @@ MAX_LISTED = 8  # cells of an environment that are named
 
 
 def format_duration(seconds: float) -> str:
-    """A rough time in words."""
+    """A rough time as text."""
     if seconds < 90:
         return f"{max(1, round(seconds / 10)) * 10} seconds"
     return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -27,7 +27,7 @@ class Setting:
     Attributes:
         default: Its value if nothing is specified.
         doc: What it means.
-        valid: Which values are valid, e.g. "at least 0"; empty if its type says it all.
+        valid: Which values are valid, e.g. "at least 0"; empty if its type is enough.
     """
 
     default: Any
@@ -185,7 +185,7 @@ def _valid(metadata: Mapping[str, Any]) -> str:
         return f"one of: {', '.join(metadata['options'])}"
     bounds = [("gt", "above"), ("ge", "at least"), ("le", "at most")]
     limits = [
-        f"{word} {metadata[key]:g}" for key, word in bounds if math.isfinite(metadata.get(key, math.inf))
+        f"{phrase} {metadata[key]:g}" for key, phrase in bounds if math.isfinite(metadata.get(key, math.inf))
     ]
     return " and ".join(limits)
 

@@ -29,7 +29,7 @@ class Comparison:
     Attributes:
         sweep: The key of the setting that the study sweeps, if any.
         bounds: Whether the theorem's bound is drawn beside regret.
-        choices: Sentences on what was chosen where the paper is silent.
+        choices: Sentences on choices that the paper leaves open.
         algorithm_runs: The cells of algorithms that are tuned, by cell; empty if nothing is tuned.
     """
 

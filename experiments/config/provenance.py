@@ -87,7 +87,7 @@ class _WithoutTexts(ast.NodeTransformer):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in FIELDS:
             node.keywords = [
-                word for word in node.keywords if not (word.arg == "doc" and _is_text(word.value))
+                keyword for keyword in node.keywords if not (keyword.arg == "doc" and _is_text(keyword.value))
             ]
         return self.generic_visit(node)
 

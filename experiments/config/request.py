@@ -52,7 +52,7 @@ def parse_request(overrides: Sequence[str]) -> Request:
 
 
 def _expand_all(grid: Mapping[str, Any], catalogue: Catalogue) -> Grid:
-    """A study's grid; `all` stands for every member of a group, except negative controls."""
+    """A study's grid; `all` is replaced by every member of a group, except negative controls."""
     return {
         key: [name for name, member in catalogue[key].items() if member.info.get("family") != "control"]
         if values == "all"

@@ -24,7 +24,7 @@ def heading(
     """The title and the question of a study.
 
     They are those of the study's file, unless the overrides change what is compared: then a study that was named on
-    the command line has the overrides added to its title, and the default study gets a title made from its cells.
+    the command line has the overrides added to its title, and the title of the default study is derived from its cells.
 
     Args:
         file: The study's file.

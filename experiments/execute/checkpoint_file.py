@@ -19,7 +19,7 @@ class CheckpointFile:
     Args:
         folder: The study's folder.
         cell: The cell that is simulated.
-        probes: The probe rounds; a checkpoint that was made with other ones is not used.
+        probes: The probe rounds; a checkpoint with other ones is not used.
         loaded: Called with the number of rounds of a checkpoint that is continued.
         warn: Called with a message if the file is damaged.
     """
@@ -38,7 +38,7 @@ class CheckpointFile:
         self._last = time.monotonic()
 
     def load(self) -> CheckpointState | None:
-        """The stored checkpoint, if it was made with the same probe rounds."""
+        """The stored checkpoint, if it has the same probe rounds."""
         try:
             tree = self._folder.read(self._cell, UNFINISHED)
         except DamagedError as damage:
@@ -51,7 +51,7 @@ class CheckpointFile:
         return checkpoint
 
     def save(self, current: Callable[[], CheckpointState]) -> None:
-        """Stores the current state if the last checkpoint was made some time ago."""
+        """Stores the current state if the last checkpoint is older than SAVE_EVERY."""
         if time.monotonic() - self._last < SAVE_EVERY:
             return
         tree = checkpoint_to_tree(current())

@@ -31,8 +31,8 @@ def diagnose(
         devices: The devices to compute on; None for all.
 
     Returns:
-        The group `diagnostics`, with variables (probed_run, probe), whose attribute `refused` says why some rounds have
-        no reference and is empty if all have one; and for each probe round `round_N/posterior` and
+        The group `diagnostics`, with variables (probed_run, probe), whose attribute `refused` is the reason why rounds
+        have no reference, empty if all have one; and for each probe round `round_N/posterior` and
         `round_N/sample_stats`, the chains of run 0 with variables (chain, draw, ...).
     """
     agent = cell.agent

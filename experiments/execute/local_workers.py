@@ -99,7 +99,7 @@ def workers(
 
 
 def exit_with(parent: int) -> None:
-    """Ends this process when the main process is gone, for whatever reason."""
+    """Ends this process when the main process is gone, for any reason."""
 
     def watch() -> None:
         while os.getppid() == parent:

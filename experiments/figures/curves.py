@@ -60,7 +60,7 @@ def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
 
 
 def _owners(cells: Sequence[Cell]) -> dict[str, str]:
-    """What a line's colour stands for: the sampler or agent, or the posterior where only that differs."""
+    """The name that sets each line's colour: the sampler or agent, or the posterior where only that differs."""
     owners = {cell.id: str(cell.flat.get("sampler", cell.flat["agent"])) for cell in cells}
     posteriors = {cell.id: str(cell.flat.get("posterior")) for cell in cells}
     return posteriors if len(set(owners.values())) == 1 < len(set(posteriors.values())) else owners

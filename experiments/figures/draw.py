@@ -39,7 +39,7 @@ def draw(folder: Path, results: StudyResults) -> Drawn:
     for name, draft in drafts(results).items():
         try:
             files = _files(draft)
-        except Exception as error:  # no other figure, nor the report, may be lost for it
+        except Exception as error:  # an error here must lose neither other figures nor the report
             drawn.failures.append(f"{name} ({type(error).__name__}: {error})")
             continue
         for suffix, content in files.items():

@@ -1,4 +1,4 @@
-"""Figures of the regret gap to exact draws: cell by cell, and against what diagnostics say."""
+"""Figures of the regret gap to exact draws: cell by cell, and against diagnostics."""
 
 import itertools
 import math

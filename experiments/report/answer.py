@@ -15,7 +15,7 @@ def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) ->
 
     Args:
         rows: of the summary.
-        labels: what each row's cell is called within its panel.
+        labels: the label of each row's cell within its panel.
         panels: the panel of each row.
     """
     done = [index for index, row in enumerate(rows) if "final_regret_mean" in row]

@@ -17,7 +17,7 @@ from experiments.report.page import FIRST
 
 HERE = Path(__file__).parents[1]
 BESIDE = ("condition", "quality")  # shown beside the main figure
-STIFFENING = "posterior.alpha"  # the setting that changes condition numbers on purpose
+STIFFENING = "posterior.alpha"  # the setting that a study varies to change condition numbers
 MAX_SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 SHOWN = {

@@ -23,7 +23,7 @@ from fgtsva_ppl.diagnostics import METRICS
 
 HERE = Path(__file__).parent
 FIRST = 2  # findings that are the answer; the others unfold
-CAPTIONS = {  # of figures whose file name begins so, in the order in which they are shown
+CAPTIONS = {  # by prefix of the figure's file name, in the order in which figures are shown
     "gaps": "Mean regret beyond that of exact draws with the same random numbers, with its 95% interval.",
     "regret": "Cumulative regret, mean over runs; bands are two standard errors on either side.",
     "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
@@ -109,7 +109,7 @@ def _sections(content: Content, view: dict[str, Any] | None) -> list[Section]:
     return [
         Section("answer", "Answer", "answer", _answer(content)),
         Section("verdicts", "Verdicts on the paper's claims", "verdicts", content.verdicts),
-        Section("choices", "Chosen where the paper is silent", "list", results.comparison.choices),
+        Section("choices", "Choices that the paper leaves open", "list", results.comparison.choices),
         Section(
             "standings",
             "Textbook and tuned settings",
@@ -157,7 +157,7 @@ def _answer(content: Content) -> dict[str, Any]:
 
 
 def _failed(results: StudyResults) -> list[tuple[str, str]]:
-    """What each cell that failed or diverged is called, and why."""
+    """The label of each cell that failed or diverged, and the reason."""
     return [
         (f"{results.labels[cell.id]} on {results.panels[cell.id]}", ": ".join(filter(None, status)))
         for cell in results.cells

@@ -89,7 +89,7 @@ def _round(cell: ProbedCell, t: int, keys: Sequence[str], draws: int) -> dict[st
 
 
 def _arms(first: xr.Dataset) -> dict[str, Any]:
-    """Action probabilities and the exact ones; of many arms only those that matter."""
+    """Action probabilities and the exact ones; of many arms only the most probable ones."""
     if "action_probability" not in first:
         return {}
     ours = np.asarray(first["action_probability"].values, float)

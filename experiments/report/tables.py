@@ -229,7 +229,7 @@ def scaling_table(rows: Sequence[Row]) -> Table | None:
     columns += [Column("growth", interval_of("growth"))]
     caption = (
         "Exponents. Slopes of log regret with 95% intervals, beside those of Table 1. Growth with the rounds, at the "
-        "point where it is fastest: an exponent says nothing of a rate where it is near 1."
+        "point where it is fastest: where it is near 1, regret is linear and the exponent is not a rate."
     )
     return make_table(caption, columns, rows)
 
@@ -244,7 +244,7 @@ def quality_table(results: StudyResults) -> QualityTable | None:
     keys = [key for key in METRICS if any(key in row["_medians"] for row in chosen)]
     columns = [*naming_columns(rows), *(Column(heading(key), _median_field(key)) for key in keys)]
     caption = (
-        "Sampler quality. Medians over diagnosed runs and probe rounds; – where a notion does not apply."
+        "Sampler quality. Medians over diagnosed runs and probe rounds; – where a diagnostic does not apply."
     )
     meanings = [(heading(key), _meaning(key)) for key in keys]
     return QualityTable(make_table(caption, columns, chosen), _unavailable(results), meanings)

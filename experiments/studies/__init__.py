@@ -1,9 +1,9 @@
 """One folder per study: its `study.yaml` and, where it has them, its own findings, claims and figures.
 
-A new study is a new folder. `study.yaml` says what is run. `__init__.py` imports the modules that the study has:
+A new study is a new folder. `study.yaml` defines the cells. `__init__.py` imports the modules that the study has:
 
-- `findings.py` with `findings(results) -> list[str]`: sentences that follow from the numbers; without it those that
-  hold for any study (`analysis.findings`).
+- `findings.py` with `findings(results) -> list[str]`: sentences derived from the numbers; without it those for
+  any study (`analysis.findings`).
 - `claims.py` with `claims(results) -> Iterator[Verdict]`: claims of the paper with the evidence for them.
 - `figures.py` with `figures(results) -> dict[str, Draft]`: figures instead of the usual ones, by file name.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Hooks(NamedTuple):
-    """What a study brings of its own; None where it has nothing."""
+    """The functions that a study defines; None where it has none."""
 
     findings: "Callable[[StudyResults], list[str]] | None" = None
     claims: "Callable[[StudyResults], Iterable[Verdict]] | None" = None
@@ -30,7 +30,7 @@ class Hooks(NamedTuple):
 
 
 def hooks(name: str) -> Hooks:
-    """What the study of this name brings of its own; nothing for a name that is no folder here."""
+    """The functions of the study of this name; none for a name that is no folder here."""
     return _all_hooks().get(name, Hooks())
 
 

@@ -89,7 +89,7 @@ class ThompsonAgent:
         """Chooses an arm.
 
         Args:
-            features: One row for each arm: anything that NumPy makes an array of shape (arms, dim) of.
+            features: One row for each arm: anything that NumPy can convert to an array of shape (arms, dim).
             sigma: A number, the standard deviation of the round's noise, if the posterior needs it before the action.
 
         Returns:
@@ -143,7 +143,7 @@ class ThompsonAgent:
             del self.pending[self._number(question)]
 
     def probabilities(self, features: Any, sigma: Any = None, draws: int = 100) -> Float[np.ndarray, " arms"]:
-        """Estimates how likely `ask` is to choose each arm, without changing the agent.
+        """Estimates the probability with which `ask` chooses each arm, without changing the agent.
 
         Args:
             features: As in `ask`.

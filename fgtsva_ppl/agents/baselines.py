@@ -93,7 +93,7 @@ class Uniform(Memoryless):
 
 @settings
 class Clairvoyant(Memoryless):
-    """Plays the arm with the highest mean reward, which it is shown: its regret is zero."""
+    """Plays the arm with the highest mean reward, which it can see: its regret is zero."""
 
     label: ClassVar[str] = "clairvoyant"
 

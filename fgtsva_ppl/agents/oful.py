@@ -94,7 +94,7 @@ class WeightedOFUL(LinearAgent):
     tail: float | None = traced_float(
         default=None,
         gt=0,
-        doc="how many sigma a Gaussian noise may reach; null: sqrt(2 log(2T/delta)), good for T rounds",
+        doc="number of sigma that Gaussian noise may reach; null: sqrt(2 log(2T/delta)), good for T rounds",
     )
     delta: float | None = delta_field()
 
@@ -142,7 +142,7 @@ class WeightedOFUL(LinearAgent):
         # The number of dyadic levels between alpha and gamma^2, of which the formula assumes at least one.
         levels = jnp.maximum(jnp.log(gamma**2 / alpha), 0) + 1
         log_k = jnp.log(32 * levels * k**2 / required(self.delta, "delta"))
-        # R/gamma^2 is sqrt(d) at the recommended gamma, also while R = 0 because no noise has been round.
+        # R/gamma^2 is sqrt(d) at the recommended gamma, also while R = 0 because no noise has been observed.
         ratio = jnp.sqrt(dim) if self.gamma is None else self._bound(state, round) / gamma**2
         width = dim * jnp.log1p(k * self.reach**2 / (alpha**2 * dim * self.lam))
         return self.radius * (12 * jnp.sqrt(width * log_k) + 30 * log_k * ratio + root)

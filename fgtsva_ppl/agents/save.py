@@ -85,12 +85,12 @@ class SAVE(Agent):
     noise: float | None = traced_float(
         default=None,
         gt=0,
-        doc="bound R on the noise; null: tail times the largest sigma_t so far, and no more",
+        doc="bound R on the noise; null: tail times the largest sigma_t so far",
     )
     tail: float | None = traced_float(
         default=None,
         gt=0,
-        doc="how many sigma a Gaussian noise may reach; null: sqrt(2 log(2T/delta)), good for T rounds",
+        doc="number of sigma that Gaussian noise may reach; null: sqrt(2 log(2T/delta)), good for T rounds",
     )
     log_rounds: float | None = traced_float(
         default=None, ge=0, doc="log T in the practical radius; null: from the horizon"

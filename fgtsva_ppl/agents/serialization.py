@@ -33,7 +33,7 @@ class SavedAgent(NamedTuple):
     Attributes:
         parts: Reward, posterior and sampler.
         numbers: Counters and options.
-        leaves: Of the state; None if no question was asked yet.
+        leaves: Of the state; None before the first question.
         pending: Questions without a reward, by their numbers.
     """
 

@@ -125,7 +125,7 @@ class Thompson(Agent):
 
     @override
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history, and refreshes what samplers with minibatches know of all data."""
+        """Makes room in the history, and refreshes the summaries that samplers with minibatches use."""
         history = grown(state.history, capacity)
         if history.gradient_cache is not None:
             model = self.model(history.gradient_cache.shape.arms, history.gradient_cache.shape.dim)
@@ -168,7 +168,7 @@ class Thompson(Agent):
     def start_sampler(
         self, key: Key[Array, ""], state: ThompsonState, round: EmbeddedRound
     ) -> tuple[Key[Array, ""], SamplerState]:
-        """Where a round's sampling starts: where the last round ended, or at a draw from the prior.
+        """The starting state of a round's sampling: the last round's state, or a draw from the prior.
 
         Returns:
             A key for the draw, and the sampler's state.

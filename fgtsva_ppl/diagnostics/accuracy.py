@@ -1,4 +1,4 @@
-"""Accuracy as used: the distribution of the very draw that picks the action, compared with reference draws.
+"""Accuracy as used: the distribution of the draw that picks the action, compared with reference draws.
 
 Draws are arrays of NumPy with any leading axes, such as runs.
 """

@@ -134,7 +134,7 @@ def probe_async(
 
 
 class PosteriorFacts(NamedTuple):
-    """What a probe finds out about a round's posterior, independent of the sampler."""
+    """Facts about a round's posterior that do not depend on the sampler."""
 
     reference: Float[Array, "draws size"] | Float[Array, "chains draws size"]
     reference_actions: Int[Array, " all_draws"]

@@ -99,7 +99,7 @@ def find_mode(
         model: The reward program.
         loss: Of all data.
         precision: Curvature of prior and loss at a position.
-        start: Where to begin.
+        start: The starting position.
     """
     log_prior = model.logdensity(model.program)
 

@@ -1,4 +1,4 @@
-"""What is known of the noise's standard deviation sigma_t, and when: everything that depends on it.
+"""Variance models: what an agent knows of the noise's standard deviation sigma_t, and when.
 
 The paper reveals sigma_t before the action. Where it does not, the bonus uses the root mean square of what the past has
 shown, sqrt((initial_sigma^2 + Lambda_{t-1}) / t), and the weights of the data depend on the model chosen here.

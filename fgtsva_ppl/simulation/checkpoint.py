@@ -1,4 +1,4 @@
-"""What a simulation leaves behind on its way: snapshots for diagnostics, and checkpoints to resume from."""
+"""Intermediate states of a simulation: snapshots for diagnostics, and checkpoints to resume from."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable

@@ -81,8 +81,8 @@ def simulate(
     different agents with the same seed and number meet the same instance, rounds and noise (common random numbers).
 
     Args:
-        environment: Where to play.
-        agent: Who plays. Settings that depend on the horizon are filled in with `rounds`.
+        environment: The environment.
+        agent: The agent. Settings that depend on the horizon are filled in with `rounds`.
         rounds: Rounds T of each run.
         runs: Number of independent runs.
         seed: Seed of all randomness.

@@ -18,7 +18,7 @@ ENVIRONMENT, NOISE, AGENT = range(3)  # streams of a run's randomness
 
 
 class Carry(NamedTuple):
-    """What goes from round to round."""
+    """The state of a run between rounds."""
 
     instance: Any  # of the environment
     agent: Any  # the agent's state
@@ -48,7 +48,7 @@ def play_round(
 def reveal(
     environment: Environment, key: Key[Array, ""], instance: Any, t: Int[Array, ""]
 ) -> tuple[Round, Outcome]:
-    """What the run with this key meets in round t, counted from 0."""
+    """The round t (counted from 0) of the run with this key, and its outcome."""
     return environment.round(stream_key(key, NOISE, t), instance, t)
 
 
@@ -94,8 +94,8 @@ def play_rounds(
     """Plays a chunk of rounds of all runs.
 
     Args:
-        environment: Where to play.
-        agent: Who plays.
+        environment: The environment.
+        agent: The agent.
         keys: One per run.
         begin: First round of the chunk, counted from 0.
         carry: The runs before that round.

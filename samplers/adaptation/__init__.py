@@ -1,1 +1,1 @@
-"""What kernels are composed with: preconditioners, step size rules and adaptations."""
+"""Components of samplers: preconditioners, step size rules and adaptations."""

@@ -1,4 +1,4 @@
-"""The interface of adaptations: what a kernel learns from target to target."""
+"""The interface of adaptations, which tune a kernel from target to target."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ class Adaptation:
         return False
 
     def with_target(self, acceptance_rate: float) -> "Adaptation":
-        """Returns the adaptation aiming at a kernel's optimal acceptance rate, unless it has an aim of its own."""
+        """Returns the adaptation aiming at a kernel's optimal acceptance rate, unless it has its own target rate."""
         return self
 
     def init(self, dim: int) -> Any:

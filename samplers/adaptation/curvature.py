@@ -1,4 +1,4 @@
-"""The largest curvature of a target, which step sizes are measured by."""
+"""The largest curvature of a target: the unit of step sizes."""
 
 from collections.abc import Callable
 

@@ -75,7 +75,7 @@ class WindowAdaptation(StepSizeAdaptation):
         metric = jnp.where(active, jnp.linalg.cholesky(covariance), jnp.eye(before.dim))
         after = before.with_metric(metric)
         middle = before.to_target(end)
-        # In coordinates of unit variance a step of about 1 is right, whatever the curvature was before.
+        # In coordinates of unit variance a step of about 1 is right for any previous curvature.
         unit = jnp.log(after.curvature) / 2
         end, averaging, _, more_gradients = self._run(
             step_size_key, make_kernel, after, after.from_target(middle), initial_averaging(unit), half

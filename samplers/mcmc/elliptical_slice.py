@@ -31,7 +31,7 @@ class EllipticalSlice(MarkovSampler):
 
     @override
     def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:
-        """Whitens by the Gaussian factor, whatever the curvature of the remaining factor."""
+        """Whitens by the Gaussian factor and ignores the curvature of the remaining factor."""
         if target.gaussian is None:
             raise InputError(
                 "sampler 'elliptical_slice' needs a Gaussian factor in the target (a Gaussian prior, or linear "

@@ -52,7 +52,7 @@ class Approximation(Sampler):
 
     @override
     def trace(self, key: Key[Array, ""], target: Target, state: SamplerState, num_draws: int) -> Draw:
-        """Returns independent draws from one fit; the first draw bears its cost."""
+        """Returns independent draws from one fit; its cost is that of the first draw."""
         fit_key, draw_key = jax.random.split(key)
         fit = self.fit(fit_key, target, state)
         costs = jnp.zeros(num_draws, int).at[0].set(fit.num_gradients)

@@ -33,7 +33,7 @@ class Pathfinder(Approximation):
     maxcor: int = static_int(default=6, ge=1, doc="steps that L-BFGS remembers")
     _: KW_ONLY
     preconditioner: Preconditioner = component(
-        PRECONDITIONERS, default=Dense(), doc="coordinates in which the path is found"
+        PRECONDITIONERS, default=Dense(), doc="coordinates in which the path is computed"
     )
 
     @override

@@ -80,7 +80,7 @@ class SVGD(Sampler):
             state = kernel(state, gradient, svgd.rbf_kernel)
             return state, jax.vmap(preconditioned.to_target)(state.particles)
 
-        # The bandwidth is found once: in whitened coordinates the median distance hardly changes within a target,
+        # The bandwidth is computed once: in whitened coordinates the median distance hardly changes within a target,
         # and sorting all distances costs more than the step. BlackJAX writes it into the dictionary that it is given.
         bandwidth = {"length_scale": jnp.ones((), particles.dtype)}
         start = svgd.init(jax.vmap(preconditioned.from_target)(particles), bandwidth, optimizer)

@@ -1,4 +1,4 @@
-"""The loops that we are measured against are the same algorithm, and the command says what it measured."""
+"""The baseline loops run the same algorithm as this library, and `fgtsva bench` writes its measures."""
 
 import json
 import sys
@@ -25,12 +25,12 @@ LOOPS = [pytest.param(c_baseline, marks=needs_compiler), numpy_baseline]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_loop_has_our_gradient(loop):
-    agent, world = Thompson(posterior=FGTSVA(c=0.3), sampler=SGLD()).for_horizon(50), Sparse()
-    instance = world.start(jax.random.key(0))
-    state = agent.start(jax.random.key(1), world.shape)
+def test_baseline_gradient_equals_ours(loop):
+    agent, environment = Thompson(posterior=FGTSVA(c=0.3), sampler=SGLD()).for_horizon(50), Sparse()
+    instance = environment.start(jax.random.key(0))
+    state = agent.start(jax.random.key(1), environment.shape)
     for t in range(4):
-        seen, outcome = world.round(jax.random.key(t), instance, jnp.asarray(t))
+        seen, outcome = environment.round(jax.random.key(t), instance, jnp.asarray(t))
         state = agent.update(state, agent.embed(seen), jnp.asarray(7 * t), outcome.means[7 * t])
     target = agent.target(state, agent.embed(Round(seen.actions, jnp.asarray(0.0))))
     lam = float(agent.posterior.bonus_scale(state.history.total_variance, jnp.asarray(0.0)))
@@ -44,7 +44,7 @@ def test_a_loop_has_our_gradient(loop):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_loop_has_our_regret_in_law(loop):
+def test_baseline_regret_has_the_same_distribution_as_ours(loop):
     """Mean regret and its square root, whose tails are lighter, of runs that have nothing in common."""
     runs = {c_baseline: 2000, numpy_baseline: 100}[loop]
     theirs = loop.langevin(paper.arms(), **paper.settings(runs, rounds=40, seed=1))
@@ -54,51 +54,51 @@ def test_a_loop_has_our_regret_in_law(loop):
 
 
 @needs_compiler
-def test_the_compiled_loop_gives_the_same_numbers_again():
+def test_c_baseline_is_reproducible():
     first, again = (c_baseline.langevin(paper.arms(), **paper.settings(6, rounds=20)) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert np.unique(first).size > 1
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.5, 3.0])
-def test_the_promise_is_mass_over_mass(pull):
-    """The target's mass by numpy_baseline Monte Carlo, which gets to where it is while the tilt is not too strong."""
-    law = _untilted(8)._replace(lam=jnp.asarray(pull))
-    z = jax.random.normal(jax.random.key(SEED), (20_000, law.mean.size))
-    weights = np.exp(law.lam * jnp.max(law.offset + z @ law.arms.T, axis=-1))
-    env, found = tilted_gaussian.envelopes(law), predicted_acceptance(law)
+def test_predicted_acceptance_is_target_mass_over_envelope_mass(pull):
+    """The target's mass by plain Monte Carlo, which is accurate while the tilt is not too strong."""
+    density = _untilted(8)._replace(lam=jnp.asarray(pull))
+    z = jax.random.normal(jax.random.key(SEED), (20_000, density.mean.size))
+    weights = np.exp(density.lam * jnp.max(density.offset + z @ density.arms.T, axis=-1))
+    env, predicted = tilted_gaussian.envelopes(density), predicted_acceptance(density)
     envelope = np.exp(min(env.mixture, env.inflated))
-    assert 0 < found.value <= 1 + 1e-9
-    assert_mean(weights / envelope, found.value, found.error + 1e-12)
+    assert 0 < predicted.value <= 1 + 1e-9
+    assert_mean(weights / envelope, predicted.value, predicted.error + 1e-12)
 
 
 @pytest.mark.parametrize("arms", [1, 6])
-def test_a_single_best_arm_is_promised_all(arms):
-    """Under a strong tilt towards arms far apart the mixture is the target, nearly."""
-    law = _untilted(arms)
-    found = predicted_acceptance(law._replace(lam=jnp.asarray(200.0)))
-    np.testing.assert_allclose(found.value, 1, atol=1e-3)
+def test_predicted_acceptance_is_one_under_a_strong_tilt(arms):
+    """Under a strong tilt towards arms in different directions the mixture is nearly the target."""
+    density = _untilted(arms)
+    predicted = predicted_acceptance(density._replace(lam=jnp.asarray(200.0)))
+    np.testing.assert_allclose(predicted.value, 1, atol=1e-3)
 
 
 @needs_compiler
 @pytest.mark.parametrize("dim", [1, 2, 5, 12])
-def test_the_compiled_loop_measures_its_step_by_the_largest_eigenvalue(dim):
+def test_c_baseline_finds_the_largest_eigenvalue(dim):
     rows = np.array(jax.random.normal(jax.random.key(dim), (3 * dim, dim))) * 10.0 ** np.arange(dim)
     np.testing.assert_allclose(
         c_baseline.largest(rows.T @ rows), np.linalg.eigvalsh(rows.T @ rows)[-1], rtol=1e-9
     )
 
 
-def test_the_literatures_workload_has_blocks():
-    world = Blocks()
-    seen, _ = world.round(jax.random.key(0), world.start(jax.random.key(1)), jnp.asarray(0))
+def test_blocks_environment_has_one_block_of_features_per_arm():
+    environment = Blocks()
+    seen, _ = environment.round(jax.random.key(0), environment.start(jax.random.key(1)), jnp.asarray(0))
     assert seen.actions.shape == (5, 20)
     assert np.linalg.matrix_rank(seen.actions) == 5
     assert float(seen.sigma) == 0.5
 
 
 @pytest.mark.slow
-def test_rounds_that_are_told_together_add_up():
+def test_aggregated_rounds_are_sums_of_single_rounds():
     agent = Thompson(sampler=SGLD(num_steps=3))
     single = simulate(Sparse(dim=2), agent, rounds=24, runs=3)
     several = simulate(Sparse(dim=2), agent, rounds=24, runs=3, record_every=6)
@@ -111,7 +111,7 @@ def test_rounds_that_are_told_together_add_up():
         simulate(Sparse(dim=2), agent, rounds=24, record_every=5)
 
 
-def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
+def test_bench_writes_its_measures(tmp_path, monkeypatch, capsys):
     measures = [
         bench.Measure("ask_tell", "a [b]", 1.5, "ms"),
         at_most("ask_tell", "c", np.float64(3.0), 2),
@@ -137,7 +137,7 @@ def test_the_command_writes_what_it_measured(tmp_path, monkeypatch, capsys):
     assert "a [b]" in capsys.readouterr().out
 
 
-def test_what_cannot_be_measured_is_null(tmp_path, monkeypatch):
+def test_a_measure_that_is_not_available_is_null(tmp_path, monkeypatch):
     monkeypatch.setattr(c_baseline, "library", lambda: None)
     monkeypatch.setattr(paper, "fastest", lambda works, turns: dict.fromkeys(works, Time(1.0, 1.0)))
     monkeypatch.setattr(paper, "ours", lambda runs, rounds: None)
@@ -151,7 +151,7 @@ def test_what_cannot_be_measured_is_null(tmp_path, monkeypatch):
     assert bench.table(paper.measure(True)).row_count == 4
 
 
-def test_an_output_that_is_a_file_is_one_line_before_anything_is_measured(tmp_path, monkeypatch, capsys):
+def test_an_output_that_is_a_file_is_rejected_before_measuring(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(bench.PARTS, "ask_tell", lambda quick: pytest.fail("measured"))
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -162,7 +162,7 @@ def test_an_output_that_is_a_file_is_one_line_before_anything_is_measured(tmp_pa
         assert capsys.readouterr().err.startswith(f"fgtsva: cannot write to --output {folder}: ")
 
 
-def test_an_unknown_part_is_one_line():
+def test_an_unknown_part_is_rejected():
     with pytest.raises(
         InputError, match=r"unknown part 'papper' \(did you mean 'paper'\?\); valid: paper, linear"
     ):
@@ -172,7 +172,7 @@ def test_an_unknown_part_is_one_line():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", bench.PARTS)
 def test_every_part_measures_something(part):
-    """And meets its aim, where that is a matter of counts: a clock may be disturbed."""
+    """Aims that are counts are met; times may vary."""
     measures = bench.PARTS[part](True)
     assert measures
     for measure in measures:

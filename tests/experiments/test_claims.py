@@ -1,23 +1,10 @@
-"""The paper's claims: rules that can come out either way, tuning that does not look, exponents that are recovered."""
+"""Verdicts by rule, and the claims of Figures 1 and 2, which can be reproduced or not."""
 
-import csv
-import sys
-from pathlib import Path
-
-import numpy as np
 import pytest
-from helpers.made_up_comparison import ROUNDS, luck, shape, simulation, study, tree
-from helpers.montecarlo import SEED
-from scipy import stats
+from helpers.synthetic_comparison import study, tree, verdicts_of
 
-from experiments.analysis.analyse import analyse
-from experiments.analysis.bounds import bound
-from experiments.analysis.hyperparameters import choose, growth, halves, standing_rows, tuned_algorithms
-from experiments.analysis.results import StudyResults
-from experiments.analysis.scaling import THEORY, exponent, exponent_difference
-from experiments.analysis.statistics import Interval, paired_ratio
+from experiments.analysis.statistics import Interval
 from experiments.analysis.verdicts import (
-    BASELINES,
     NOT_REPRODUCED,
     OURS,
     REPRODUCED,
@@ -25,20 +12,13 @@ from experiments.analysis.verdicts import (
     Verdict,
     to_markdown,
 )
-from experiments.cli import commands
-from experiments.config.compose import compose
-from experiments.config.study_files import read_study
-from experiments.execute import job
-from experiments.figures.curves import regret_curves
-from fgtsva_ppl import theory
-from samplers.errors import InputError
 
 
 def evidence(*holds: bool) -> tuple[Evidence, ...]:
     return tuple(Evidence(f"case {i}", Interval(1.0, 0.5, 1.5), held) for i, held in enumerate(holds))
 
 
-def test_a_verdict_follows_from_what_holds():
+def test_verdict_depends_on_how_much_evidence_holds():
     def outcome(*holds):
         return Verdict("Table", "A claim", "a number.", evidence(*holds)).outcome()
 
@@ -48,7 +28,7 @@ def test_a_verdict_follows_from_what_holds():
     assert outcome() == NOT_REPRODUCED
 
 
-def test_the_page_names_claim_number_interval_and_verdict():
+def test_markdown_has_claim_number_interval_and_verdict():
     verdict = Verdict("Figure 1", "It is better", "a ratio.", evidence(True, False))
     text = to_markdown("A study", [verdict], ["Horizon: some."])
     for part in ("## It is better", "Figure 1", "1 [0.5, 1.5], holds", "does not hold", "Horizon: some."):
@@ -57,162 +37,79 @@ def test_the_page_names_claim_number_interval_and_verdict():
     assert "**Verdict: reproduced only with case 0.**" in text
 
 
-# Tuning
-
-
-def oful(*words):
-    """OFUL's cells in sparse noise, and the study's comparison."""
-    made = study("figure1", "environment=sparse", *words)
-    return [
-        cell for cell in made.cells if made.comparison.algorithm_runs[cell.id].name == "OFUL"
-    ], made.comparison
-
-
-def place_of(cells, comparison, regret):
-    """The one place of some cells, with regret given as a function of the cell; and their data."""
-    data = {cell.id: tree(cell, regret(cell)) for cell in cells}
-    (place,) = tuned_algorithms(cells, data, comparison)
-    return place, data
-
-
-def test_the_tuned_setting_is_the_best_on_the_other_seed_and_is_reported_on_the_first():
-    best = {0: 0.3, 1000: 0.1}  # at the reported seed another one would have won
-    place, data = place_of(
-        *oful(), lambda cell: 10.0 if cell.flat["agent.radius"] == best[cell.seed] else 50.0
-    )
-    assert place.tuned.cell.flat["agent.radius"] == 0.1
-    assert place.tuned.cell.seed == 0
-    assert place.textbook.cell.flat["agent.radius"] == 1.0
-    rows = {row["level"]: row for row in standing_rows([place], data)}
-    assert rows["tuned"]["final_regret_mean"] == pytest.approx(50, rel=0.3)
-    assert rows["tuned"]["setting"] == "radius=0.1"
-
-
-def test_what_is_reported_has_no_part_in_the_choice():
-    rng = np.random.default_rng(1)
-    for _ in range(5):
-        place, _ = place_of(*oful(), lambda cell: cell.flat["agent.radius"] if cell.seed else rng.uniform())
-        assert place.describe("tuned") == "radius=0.01 (edge)"
-
-
-def test_all_the_other_seeds_tune_together():
-    # each seed alone would choose what the other one finds bad
-    regret = {0.1: {1000: 90.0, 2000: 1.0}, 0.3: {1000: 1.0, 2000: 90.0}}
-    place, _ = place_of(
-        *oful("seed=0,1000,2000"),
-        lambda cell: regret.get(cell.flat["agent.radius"], {}).get(cell.seed, 20.0),
-    )
-    assert place.tuned.cell.flat["agent.radius"] not in regret
-
-
-def test_one_seed_tunes_nothing_and_an_overridden_knob_is_no_textbook():
-    place, _ = place_of(*oful("seed=3"), lambda cell: 1.0)
-    assert place.tuned is None
-    assert place.textbook is not None
-    place, _ = place_of(*oful("agent.radius=0.3,0.1"), lambda cell: 1.0)
-    assert place.tuned is not None
-    assert place.textbook is None
-
-
-def test_a_tuned_value_at_the_end_of_those_that_were_tried_is_told_the_textbooks_too():
-    cells, comparison = oful()
-    for best, told in ((1.0, "radius=1 (edge)"), (0.1, "radius=0.1"), (0.01, "radius=0.01 (edge)")):
-        place, _ = place_of(
-            cells, comparison, lambda cell, best=best: 1.0 if cell.flat["agent.radius"] == best else 9.0
-        )
-        assert place.describe("tuned") == told
-        assert place.describe("textbook") == "radius=1"
-    place, _ = place_of(*oful("agent.radius=1"), lambda cell: 1.0)
-    assert place.describe("tuned") == "radius=1"  # one value has no end
-
-
-def test_of_equals_the_first_is_chosen():
-    assert choose({"textbook": np.ones(3), "other": np.ones(3)}) == "textbook"
-    assert choose({}) is None
-
-
-# Figure 1
-
-
-def verdicts_of(name, made, data):
-    return StudyResults.from_cells(name, made.cells, data, made.comparison).verdicts
-
-
 def figure1(ours, theirs):
     """Verdicts by claim; regret is given for textbook and other settings, of FGTS-VA and of all the others."""
-    made = study("figure1", "environment=sparse")
+    composed = study("figure1", "environment=sparse")
     data = {}
-    for cell in made.cells:
-        entry = made.comparison.algorithm_runs[cell.id]
+    for cell in composed.cells:
+        entry = composed.comparison.algorithm_runs[cell.id]
         levels = ours if entry.name in OURS else theirs
         data[cell.id] = tree(cell, levels[0] if entry.textbook else levels[1])
-    return {v.claim: v for v in verdicts_of("figure1", made, data)}
+    return {v.claim: v for v in verdicts_of("figure1", composed, data)}
 
 
 BETTER = "sparse noise: FGTS-VA outperforms SAVE"
 MARGIN = "sparse noise: FGTS-VA outperforms the baselines by a large margin"
 
 
-def test_figure1_comes_out_each_way():
-    found = figure1(ours=(10, 9), theirs=(100, 90))
-    assert found[BETTER].outcome() == found[MARGIN].outcome() == REPRODUCED
-    found = figure1(ours=(10, 9), theirs=(15, 13))
-    assert found[BETTER].outcome() == REPRODUCED
-    assert found[MARGIN].outcome() == NOT_REPRODUCED
-    found = figure1(ours=(10, 9), theirs=(100, 5))
+def test_figure1_claims_can_have_every_verdict():
+    result = figure1(ours=(10, 9), theirs=(100, 90))
+    assert result[BETTER].outcome() == result[MARGIN].outcome() == REPRODUCED
+    result = figure1(ours=(10, 9), theirs=(15, 13))
+    assert result[BETTER].outcome() == REPRODUCED
+    assert result[MARGIN].outcome() == NOT_REPRODUCED
+    result = figure1(ours=(10, 9), theirs=(100, 5))
     only = "reproduced only with FGTS-VA (SGLD), textbook settings; FGTS-VA (exact), textbook settings"
-    assert found[BETTER].outcome() == found[MARGIN].outcome() == only
+    assert result[BETTER].outcome() == result[MARGIN].outcome() == only
     assert figure1(ours=(10, 10), theirs=(8, 8))[BETTER].outcome() == NOT_REPRODUCED
 
 
 ONLY_C = "sparse noise: c is the only parameter of FGTS-VA that has to be tuned"
 
 
-def test_whether_more_than_c_has_to_be_tuned_comes_out_each_way():
-    """By the ratio of 2, whatever the baselines do."""
+def test_claim_that_only_c_is_tuned_can_have_every_verdict():
+    """Decided by the ratio of 2, independent of the baselines."""
     for ours, outcome in (((10, 9), REPRODUCED), ((10, 4), NOT_REPRODUCED), ((10, 30), REPRODUCED)):
-        found = figure1(ours=ours, theirs=(100, 1))[ONLY_C]
-        assert found.outcome() == outcome
-        assert [one.condition for one in found.evidence] == list(OURS)
-        for one in found.evidence:
+        result = figure1(ours=ours, theirs=(100, 1))[ONLY_C]
+        assert result.outcome() == outcome
+        assert [one.condition for one in result.evidence] == list(OURS)
+        for one in result.evidence:
             best = min(ours)  # with more regret at all the others, the textbook's is the tuned one
             assert one.number.value == pytest.approx(ours[0] / best, rel=0.03)
             assert one.note.startswith("c=0.003; alpha=0.125")
 
 
-def test_the_settings_of_both_sides_are_told():
-    found = figure1(ours=(10, 9), theirs=(100, 90))
-    notes = {one.condition: one.note for one in found[BETTER].evidence}
+def test_evidence_names_the_settings_of_both_algorithms():
+    result = figure1(ours=(10, 9), theirs=(100, 90))
+    notes = {one.condition: one.note for one in result[BETTER].evidence}
     assert notes["FGTS-VA (exact), textbook settings"] == "alpha=0.125 against radius=1"
     exact, radius = notes["FGTS-VA (exact), tuned settings"].split(" against ")
     assert exact in ("alpha=0.1 (edge)", "alpha=0.3 (edge)")
     assert radius.startswith("radius=")
-    for one in found[MARGIN].evidence:
+    for one in result[MARGIN].evidence:
         assert one.note.startswith("nearest: ")
         assert " against " in one.note
 
 
 def test_equal_algorithms_do_not_outperform_each_other():
-    """Nothing but noise between them: an interval is above 1 with probability 0.025, all four with less than 1e-3."""
-    found = figure1(ours=(10, 10), theirs=(10, 10))
-    assert found[BETTER].outcome() != REPRODUCED
-    assert found[MARGIN].outcome() == NOT_REPRODUCED
-
-
-# Figure 2
+    """They differ by noise only: an interval is above 1 with probability 0.025, all four with less than 1e-3."""
+    result = figure1(ours=(10, 10), theirs=(10, 10))
+    assert result[BETTER].outcome() != REPRODUCED
+    assert result[MARGIN].outcome() == NOT_REPRODUCED
 
 
 def figure2(sparse, dense):
     """Verdicts on both panels; regret as functions of c."""
-    made = study("figure2")
+    composed = study("figure2")
     regret = {"sparse": sparse, "dense": dense}
     data = {
-        cell.id: tree(cell, regret[cell.flat["environment"]](cell.flat["posterior.c"])) for cell in made.cells
+        cell.id: tree(cell, regret[cell.flat["environment"]](cell.flat["posterior.c"]))
+        for cell in composed.cells
     }
-    return [verdict.outcome() for verdict in verdicts_of("figure2", made, data)]
+    return [verdict.outcome() for verdict in verdicts_of("figure2", composed, data)]
 
 
-def test_figure2_comes_out_each_way():
+def test_figure2_claims_can_have_every_verdict():
     def valley(c):
         return 10 + 50 * abs(c - 0.01)
 
@@ -230,276 +127,13 @@ def test_figure2_comes_out_each_way():
 
 
 def test_the_best_c_is_chosen_on_the_other_seed():
-    made = study("figure2", "environment=sparse")
+    composed = study("figure2", "environment=sparse")
     data = {
         cell.id: tree(cell, {0: 10.0, 1000: 10 + abs(cell.flat["posterior.c"] - 0.1)}[cell.seed])
-        for cell in made.cells
+        for cell in composed.cells
     }
-    (verdict,) = verdicts_of("figure2", made, data)
+    (verdict,) = verdicts_of("figure2", composed, data)
     for one in verdict.evidence:
         best, zero = one.note.removeprefix("best: ").split(" against ")
         assert best.startswith("c=0.1, alpha=")
         assert zero.startswith("c=0, alpha=")
-
-
-# Table 1
-
-
-def power_law(cell, d=1.0, variance=0.5):
-    dim, p, scale = (cell.flat[f"environment.{key}"] for key in ("dim", "p", "scale"))
-    return 10 * dim**d * ((p * scale**2) ** variance if p else 0.1)
-
-
-def table1(law, rate=lambda name: 0.3):
-    made = study("table1")
-    data = {
-        cell.id: tree(
-            cell,
-            law(cell, made.comparison.algorithm_runs[cell.id].name),
-            rate(made.comparison.algorithm_runs[cell.id].name),
-        )
-        for cell in made.cells
-    }
-    return made, data
-
-
-def test_exponents_of_power_laws_are_recovered_beside_the_theorys():
-    made, data = table1(lambda cell, name: power_law(cell, d=1.2, variance=0.4))
-    table = StudyResults.from_cells("table1", made.cells, data, made.comparison).scaling
-    rows = table.to_dict(orient="records")
-    assert {row["algorithm"] for row in rows} == set(THEORY)
-    assert len(rows) == len(THEORY) * 4 * 2
-    for row in rows:
-        expected = 1.2 if row["axis"].startswith("d") else 0.4
-        assert row["exponent"] == pytest.approx(expected, abs=0.03)
-        assert row["exponent_low"] <= row["exponent"] <= row["exponent_high"]
-        assert row["growth"] == pytest.approx(0.3, abs=0.01)
-
-
-@pytest.mark.slow
-def test_table1_comes_out_each_way():
-    def verdicts(law, rate=lambda name: 0.0):
-        made, data = table1(law, rate)
-        return {v.claim: v.outcome() for v in verdicts_of("table1", made, data)}
-
-    ours_d, worse = "FGTS-VA: regret grows at most like the power 1 of d, with noise", "LinVDTS-style"
-    better = "FGTS-VA depends less on d than LinVDTS"
-    matches = "FGTS-VA matches the dependence of weighted UCB on Λ"
-    still = "Without noise the regret of FGTS-VA does not grow with the number of rounds"
-    found = verdicts(lambda cell, name: power_law(cell, d=1.5 if name == worse else 1.0))
-    assert {found[claim] for claim in (ours_d, better, matches, still)} == {REPRODUCED}
-    found = verdicts(lambda cell, name: power_law(cell, 2.0, 0.5 + name.startswith("FGTS-VA")))
-    assert {found[claim] for claim in (ours_d, better, matches)} == {NOT_REPRODUCED}
-    found = verdicts(
-        lambda cell, name: power_law(cell), lambda name: 1.0
-    )  # the right exponents, but nothing is learnt
-    assert {found[claim] for claim in (ours_d, better, matches, still)} == {NOT_REPRODUCED}
-
-
-def test_intervals_of_exponents_cover_as_often_as_they_say():
-    """200 power laws of 50 gamma runs: coverage is 0.95 less a little; binomial, false alarm below 1e-6."""
-    rng = np.random.default_rng(SEED)
-    x = np.array([2.0, 3.0, 5.0, 8.0])
-    hits = 0
-    for _ in range(200):
-        found = exponent(x, x**1.3 * rng.gamma(2.0, size=(50, 4)))
-        hits += found.low <= 1.3 <= found.high
-    assert hits >= stats.binom.ppf(1e-6, 200, 0.90)
-
-
-def test_differences_of_exponents_see_through_shared_luck():
-    made, data = table1(lambda cell, name: power_law(cell, d=1.5 if name == "LinVDTS-style" else 1.0))
-    found = StudyResults.from_cells("table1", made.cells, data, made.comparison).scaling_lines
-    first, second = (
-        next(line for line in found if line.name == name) for name in ("FGTS-VA (exact)", "LinVDTS-style")
-    )
-    gap = exponent_difference(first, second)
-    assert gap.value == pytest.approx(-0.5, abs=0.03)
-    assert gap.low < -0.5 < gap.high or gap.high - gap.low < 0.05
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
-def test_growth_tells_learnt_from_linear(rate):
-    cell = study("figure1", "environment=sparse").cells[0]
-    assert growth(halves(tree(cell, 7.0, rate))).value == pytest.approx(rate, abs=1e-9)
-    assert shape(rate).sum() == pytest.approx(1)
-
-
-def test_ratios_are_paired():
-    luck = np.random.default_rng(0).gamma(1.0, size=50)
-    found = paired_ratio(3 * luck, luck)
-    assert found == pytest.approx((3, 3, 3))
-
-
-# The theorem
-
-
-def test_the_theorem_comes_out_either_way():
-    made = study("theorem", "rounds=4000")
-    for share, expected in ((0.1, REPRODUCED), (3.0, NOT_REPRODUCED)):
-        data = {
-            cell.id: tree(cell, share * bound(cell, np.array([cell.rounds])).regret[0]) for cell in made.cells
-        }
-        found = verdicts_of("theorem", made, data)
-        assert len(found) == 3
-        assert {verdict.outcome() for verdict in found} == {expected}
-        told = [len(verdict.evidence) for verdict in found]
-        # four c, and the theorem's own bound at one of them; the other bounds are above the number of rounds
-        assert told == [5, 5, 3]
-        for verdict in found:
-            own, stated = (
-                next(one for one in verdict.evidence if one.condition == f"exact c=0.2615{more}")
-                for more in ("", ", the theorem's own c and bound")
-            )
-            assert own.number.low < share * luck(0).mean() < own.number.high
-            assert 0.94 < stated.number.value / own.number.value < 0.99
-
-
-def test_the_theorems_own_bound_is_there_where_c_is_the_theorems():
-    made = compose(["study=theorem"])  # at its own horizon
-    (c,) = {cell.flat["posterior.c"] for cell in made.cells if bound(cell, np.array([1])).stated is not None}
-    recommended = theory.recommended_finite(8, 4, 4000)
-    assert c == pytest.approx(recommended.c, abs=5e-5)  # all digits that are written
-    rounds = np.array([1, 100, 4000])
-    above = []
-    for cell in made.cells:
-        if cell.flat["posterior.c"] == c:
-            found = bound(cell, rounds)
-            p = cell.flat["environment.p"]
-            np.testing.assert_allclose(found.stated, recommended.regret_bound(p * rounds, rounds), rtol=1e-12)
-            assert np.all(found.stated > found.regret)  # so it is a bound at the rounded c too
-            above.append(round(100 * (found.stated[-1] / found.regret[-1] - 1)))
-    assert f"{above[0]}%, {above[1]}% and {above[2]}% above" in " ".join(made.comparison.choices)
-    shorter = compose(["study=theorem", "rounds=1000"])
-    assert all(bound(cell, rounds).stated is None for cell in shorter.cells)
-    # with another alpha c is not enough, be it the one that goes with this alpha's dc
-    c = theory.recommended_c(theory.finite_eluder_bound(8, 4, 4000, 0.1**-2), theory.finite_complexity(8))
-    other = compose(["study=theorem", "posterior.alpha=0.1", f"posterior.c={c}"])
-    assert all(bound(cell, rounds).stated is None for cell in other.cells)
-
-
-def test_both_bounds_are_drawn_and_told_apart():
-    made = compose(["study=theorem", "environment.p=0.1", "posterior.c=0.1,0.2615"])
-    data = {cell.id: tree(cell, 1.0) for cell in made.cells}
-    assert made.comparison.bounds
-    (axes,) = regret_curves(StudyResults.from_cells("theorem", made.cells, data, made.comparison)).axes
-    ends = {
-        (line.get_linestyle(), round(line.get_ydata()[-1])) for line in axes.lines if len(line.get_ydata())
-    }
-    assert {(":", 1176), (":", 797), ("-.", 838)} <= ends
-    told = {line.get_label(): line.get_linestyle() for line in axes.lines}
-    assert told["bound of the proof, at this c"] == ":"
-    assert told["bound of the theorem, at its own c"] == "-."
-
-
-@pytest.mark.slow
-def test_bounds_grow_and_say_where_the_conditions_hold():
-    rounds = np.arange(1, ROUNDS + 1)
-    (cell, *_) = study("theorem").cells
-    found = bound(cell, rounds)
-    assert found.conditions_hold
-    assert np.all(np.diff(found.regret) > 0)
-    others = (
-        ["posterior.variance=estimated"],
-        ["posterior.maximum=logsumexp", "sampler=rmh"],
-        ["posterior.cap=1"],
-    )
-    for words in (["environment.subgaussian=false"], ["sampler=rmh"], ["environment.table_seed=1"], *others):
-        assert not bound(study("theorem", *words).cells[0], rounds).conditions_hold
-    assert not bound(study("figure1").cells[0], rounds).conditions_hold
-    for words in (["posterior.c=0"], ["posterior=ts"], ["agent=oful"]):
-        assert bound(study("figure1", *words).cells[0], rounds) is None
-
-
-# The studies
-
-
-@pytest.mark.parametrize("name", ["figure1", "table1"])
-def test_claims_speak_of_algorithms_that_run(name):
-    named = {algorithm["name"] for algorithm in read_study(name)["algorithms"]}
-    spoken = {*OURS, *(form for forms in BASELINES.values() for form in forms)}
-    assert spoken <= named
-    assert set(THEORY) <= {*named}
-
-
-def test_every_claim_is_shown_at_both_levels_and_tuned_elsewhere():
-    for name in ("figure1", "figure2", "table1"):
-        made = compose([f"study={name}"])
-        seeds = list(dict.fromkeys(cell.seed for cell in made.cells))
-        assert len(seeds) == 2
-        for seed in seeds:
-            entries = [made.comparison.algorithm_runs[cell.id] for cell in made.cells if cell.seed == seed]
-            tuned = {entry.name for entry in entries if not entry.textbook}
-            assert tuned >= {entry.name for entry in entries}
-
-
-# Of every algorithm but a setting or two: writing cells is what takes time here.
-FEW = ("posterior.alpha=null", "posterior.eta=0.25", "agent.radius=1")
-
-
-def run(*words, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words])
-    with pytest.raises(SystemExit) as stop:
-        commands.main()
-    assert not stop.value.code
-    return capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "figures"),
-    [
-        ("figure1", ["environment=sparse", "bounds=true", *FEW], ["regret"]),
-        pytest.param(
-            "figure2",
-            ["environment=sparse", "posterior.c=0,0.1", "bounds=true"],
-            ["regret", "sweep"],
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "table1",
-            ["environment.dim=2,5", "environment.p=0.1", "environment.scale=1", *FEW],
-            ["exponents", "scaling"],
-            marks=pytest.mark.slow,
-        ),
-    ],
-)
-def test_a_study_of_algorithms_from_command_to_report(name, words, figures, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(job, "simulate", simulation)
-    monkeypatch.chdir(tmp_path)
-    out = run(
-        f"study={name}", *words, "rounds=16", "runs=3", "output=here", monkeypatch=monkeypatch, capsys=capsys
-    )
-    assert "verdicts.md" in out
-    here = Path("here")
-    assert sorted(path.stem for path in (here / "figures").glob("*.png")) == figures
-    text = (here / "verdicts.md").read_text()
-    assert text.count("**Verdict: ") == text.count("\n## ") - 1  # the last heading is that of the choices
-    page_ = (here / "report.html").read_text()
-    for heading in (
-        "Verdicts on the paper",
-        "Chosen where the paper is silent",
-        "Textbook and tuned settings",
-    ):
-        assert heading in page_
-    assert ("Exponents</h2>" in page_) == (name == "table1")
-    with open(here / "standings.csv", newline="") as file:
-        assert {row["level"] for row in csv.DictReader(file)} == {"textbook", "tuned"}
-    for figure in (here / "figures").iterdir():
-        figure.unlink()
-    analyse(here)
-    assert (here / "report.html").read_text() == page_  # from what is stored alone
-
-
-@pytest.mark.slow
-def test_the_theorem_is_run_and_its_bound_drawn(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    run("study=theorem", "rounds=1000", "runs=4", "output=here", monkeypatch=monkeypatch, capsys=capsys)
-    text = Path("here/verdicts.md").read_text()
-    assert text.count("**Verdict: reproduced.**") == 2  # of p=1 the bounds are above so few rounds
-    assert "bound of the proof" in Path("here/figures/regret.svg").read_text()
-
-
-def test_bounds_is_a_yes_or_a_no():
-    with pytest.raises(InputError, match="true or false"):
-        compose(["bounds=3"])
-    assert compose(["bounds=true"]).comparison.bounds

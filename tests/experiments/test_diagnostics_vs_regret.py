@@ -1,11 +1,11 @@
-"""Quality against regret, on made-up cells whose answers are known."""
+"""Quality against regret, on synthetic cells whose answers are known."""
 
 import re
 from io import StringIO
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import LEVELS, PROBES, ROUNDS, RUNS, compared, diagnosed, made_up, played
+from helpers.synthetic_cells import LEVELS, PROBES, ROUNDS, RUNS, compared, diagnosed, played, synthetic_cell
 from rich.console import Console
 from scipy import stats
 
@@ -33,19 +33,19 @@ def study():
     return compared()
 
 
-def test_pairs_leave_the_reference_out_and_see_through_shared_luck(study):
-    found = study.pairs
-    assert [pair.cell.flat["sampler"] for pair in found] == [name for name in LEVELS if name != "exact"]
-    for pair in found:
+def test_pairs_exclude_the_reference_and_cancel_shared_randomness(study):
+    pairs = study.pairs
+    assert [pair.cell.flat["sampler"] for pair in pairs] == [name for name in LEVELS if name != "exact"]
+    for pair in pairs:
         gap = paired_difference(pair.gap_by_run, np.zeros(RUNS))
         assert gap.value == pytest.approx(LEVELS[pair.cell.flat["sampler"]] * ROUNDS, abs=0.1)
-        assert gap.high - gap.low < 0.2  # the luck alone would give ten
+        assert gap.high - gap.low < 0.2  # shared randomness alone would give ten
 
 
 def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
-    found = study.pairs
-    assert across_cells(found, "tv").value == pytest.approx(1.0)
-    assert np.isnan(within_cell(found[0], "tv").value)  # it does not vary within a cell
+    pairs = study.pairs
+    assert across_cells(pairs, "tv").value == pytest.approx(1.0)
+    assert np.isnan(within_cell(pairs[0], "tv").value)  # it does not vary within a cell
 
 
 NEAR = [
@@ -62,17 +62,17 @@ def test_within_a_cell_ranks_are_those_of_the_gap_around_the_round_run_by_run(st
     gaps = np.stack([(own - theirs)[:, near].mean(axis=1) for near in NEAR], axis=1)
     ranks = stats.rankdata(gaps[:20], axis=0)
 
-    def found(tv, reference=theirs):
+    def correlation(tv, reference=theirs):
         return within_cell(
             Pair(cell, diagnosed(played(cell, own), {"tv": tv}), played(cell, reference)), "tv"
         )
 
-    assert found(ranks) == (1, 1, 1)
-    assert found(-ranks) == (-1, -1, -1)
+    assert correlation(ranks) == (1, 1, 1)
+    assert correlation(-ranks) == (-1, -1, -1)
     for other in (ranks[::-1], ranks[:, ::-1], np.roll(ranks, 1, axis=0)):
-        assert found(other).value < 0.9
+        assert correlation(other).value < 0.9
     for reference in (np.zeros_like(own), own + theirs, theirs[::-1]):
-        assert found(ranks, reference).value < 0.9
+        assert correlation(ranks, reference).value < 0.9
 
 
 def test_association_across_samplers_ranks_within_environments():
@@ -85,12 +85,12 @@ def test_association_across_samplers_ranks_within_environments():
     def tree(i, cell):
         level, dense = LEVELS[cell.flat["sampler"]], cell.flat["environment"] == "dense"
         far = cell.flat["sampler"] != "exact"
-        return made_up(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
+        return synthetic_cell(cell, level + 10 * far * (not dense), level / 10 + dense, seed=i)
 
-    found = StudyResults.from_cells(
+    pairs = StudyResults.from_cells(
         "mine", cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)}
     ).pairs
-    assert across_cells(found, "tv") == (1, 1, 1)
+    assert across_cells(pairs, "tv") == (1, 1, 1)
 
 
 def test_association_across_samplers_ranks_within_posteriors():
@@ -99,10 +99,10 @@ def test_association_across_samplers_ranks_within_posteriors():
     for seed, cell in enumerate(cells):
         level, large = LEVELS[cell.flat["sampler"]], cell.flat["posterior.c"] == 1
         far = cell.flat["sampler"] != "exact"
-        data[cell.id] = made_up(cell, level + 10 * far * (not large), level / 10 + large, seed=seed)
-    found = StudyResults.from_cells("mine", cells, data).pairs
-    assert across_cells(found, "tv") == (1, 1, 1)
-    assert set(cases(found)) == {"sparse c=0.0", "sparse c=1.0"}
+        data[cell.id] = synthetic_cell(cell, level + 10 * far * (not large), level / 10 + large, seed=seed)
+    pairs = StudyResults.from_cells("mine", cells, data).pairs
+    assert across_cells(pairs, "tv") == (1, 1, 1)
+    assert set(cases(pairs)) == {"sparse c=0.0", "sparse c=1.0"}
 
 
 def test_regret_around_a_round(study):
@@ -113,32 +113,32 @@ def test_regret_around_a_round(study):
 
 
 def test_rows_by_round_and_by_diagnostic(study):
-    found = study.pairs
-    labels = {pair.cell.id: pair.cell.flat["sampler"] for pair in found}
-    rows = by_round_rows(found, labels)
-    assert len(rows) == len(found) * len(PROBES)
+    pairs = study.pairs
+    labels = {pair.cell.id: pair.cell.flat["sampler"] for pair in pairs}
+    rows = by_round_rows(pairs, labels)
+    assert len(rows) == len(pairs) * len(PROBES)
     assert rows[0]["gap"] == pytest.approx(2.0, abs=0.02)
-    ours, theirs = (regret_around(tree, PROBES[0]) for tree in (found[0].data, found[0].reference))
+    ours, theirs = (regret_around(tree, PROBES[0]) for tree in (pairs[0].data, pairs[0].reference))
     assert rows[0]["regret_median"] == np.median(ours)
     assert rows[0]["gap_median"] == np.median(ours - theirs)
-    told = association_rows(found, labels)
-    assert len(told) == len(METRICS) * (1 + len(found))
-    assert (told[0]["diagnostic"], told[0]["spearman"]) == ("tv", pytest.approx(1.0))
+    association = association_rows(pairs, labels)
+    assert len(association) == len(METRICS) * (1 + len(pairs))
+    assert (association[0]["diagnostic"], association[0]["spearman"]) == ("tv", pytest.approx(1.0))
 
 
 def test_cheapest_is_the_least_work_close_to_the_oracle(study):
-    found = cheapest(study.pairs)
-    assert found == study.costs
-    assert found["sparse", "mala"].num_gradients == (20, 20, 20)
-    assert found["sparse", "mala"].seconds == (1, 1, 1)
-    assert found["sparse", "sgld"].num_gradients == (np.inf,) * 3
-    assert found["sparse", "mala"].work == "num_steps + 1"
-    rows = cost_rows(found)
+    costs = cheapest(study.pairs)
+    assert costs == study.costs
+    assert costs["sparse", "mala"].num_gradients == (20, 20, 20)
+    assert costs["sparse", "mala"].seconds == (1, 1, 1)
+    assert costs["sparse", "sgld"].num_gradients == (np.inf,) * 3
+    assert costs["sparse", "mala"].work == "num_steps + 1"
+    rows = cost_rows(costs)
     assert [row["sampler"] for row in rows] == [name for name in LEVELS if name != "exact"]
     assert rows[2]["gradients_high"] == 20
 
 
-def test_the_cost_of_closeness_tells_what_the_intervals_leave_open():
+def test_cost_of_closeness_has_an_interval():
     work = [5.0, 10.0, 20.0, 40.0]
     ratios = [
         Interval(1.5, 1.2, 1.8),
@@ -150,7 +150,7 @@ def test_the_cost_of_closeness_tells_what_the_intervals_leave_open():
     assert _least_work(work[:2], ratios[:2], 1.1) == Interval(np.inf, 10, np.inf)
 
 
-def test_summary_tells_heavy_tails(study):
+def test_summary_reports_heavy_tails(study):
     cells, data = study.cells, study.data
     rows = {row["sampler"]: row for row in study.summary_rows}
     exact = data[cells[0].id].dataset["regret"].values.sum(1)
@@ -161,19 +161,19 @@ def test_summary_tells_heavy_tails(study):
             assert rows[name]["regret_gap_median"] == pytest.approx(np.median(own - exact))
 
 
-def test_rounds_are_looked_into_log_spaced_unless_they_are_named():
-    words = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
-    study = compose(words)
+def test_probe_rounds_are_log_spaced_by_default():
+    overrides = ["study=samplers", "sampler=mala", "environment=sparse", "runs=4"]
+    study = compose(overrides)
     probes = study.diagnostics.probes(study.cells[0])
     assert (len(probes), probes[0], probes[-1]) == (12, 1, 1000)
     ratios = np.array(probes[6:]) / np.array(probes[5:-1])
     np.testing.assert_allclose(ratios, 1000 ** (1 / 11), rtol=0.05)
     assert study.diagnostics.runs == 10
-    named = compose([*words, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
+    named = compose([*overrides, "diagnostics.rounds=7,3", "diagnostics.runs=2"]).diagnostics
     assert (named.probes(study.cells[0]), named.runs) == ((3, 7), 2)
 
 
-def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
+def test_progress_bar_counts_diagnosed_rounds(study):
     cells = study.cells
     console = Console(file=StringIO(), force_terminal=True, width=150)
     with terminal.progress(console, cells, num_probes=2 * len(cells)) as tell:
@@ -186,7 +186,7 @@ def test_a_bar_shows_how_many_rounds_are_diagnosed(study):
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_every_study_resolves_and_says_what_it_asks(name):
+def test_every_study_composes_and_has_a_question(name):
     study = compose([f"study={name}", "rounds=2", "runs=2"])
     assert study.cells
     assert study.question.endswith("?")
@@ -194,7 +194,7 @@ def test_every_study_resolves_and_says_what_it_asks(name):
     assert sweep is None or any(sweep in cell.flat for cell in study.cells)
 
 
-def test_bootstrap_intervals_cover_as_often_as_they_say():
+def test_bootstrap_intervals_have_their_coverage():
     """300 intervals of 60 exponential values: coverage is 0.95 less a little; binomial, false alarm below 1e-6."""
     rng = np.random.default_rng(0)
     hits = 0
@@ -204,17 +204,17 @@ def test_bootstrap_intervals_cover_as_often_as_they_say():
     assert 0.85 < hits / 300 < 0.99
 
 
-def test_spearman_matches_scipy_and_its_interval_holds_it():
+def test_spearman_matches_scipy_and_lies_in_its_interval():
     rng = np.random.default_rng(1)
     x = rng.normal(size=80)
     y = x + rng.normal(size=80)
-    found = spearman(x, y)
-    assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert found.low < found.value < found.high
+    result = spearman(x, y)
+    assert result.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert result.low < result.value < result.high
     assert np.isnan(spearman(x[:3], y[:3]).value)
 
 
-def test_rounds_of_one_run_are_no_further_evidence():
+def test_repeated_rounds_of_a_run_do_not_narrow_the_interval():
     """Columns that repeat the first leave estimate and interval as they were: what is resampled is units."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=30)
@@ -223,7 +223,7 @@ def test_rounds_of_one_run_are_no_further_evidence():
     np.testing.assert_allclose(many, spearman(x, y))
 
 
-def test_what_goes_with_the_round_alone_is_no_association_within_it():
+def test_a_trend_over_rounds_is_no_association_within_rounds():
     rng = np.random.default_rng(3)
     trend = 10.0 * np.arange(6)
     x, y = rng.normal(size=(2, 40, 6)) + trend
@@ -237,7 +237,7 @@ def test_missing_units_and_strata_are_left_out():
     x = rng.normal(size=(10, 3))
     y = x + rng.normal(size=(10, 3))
     whole = spearman(x[:, :1], y[:, :1])
-    x[:, 1], y[:, 2] = 1.0, np.nan  # says nothing; does not exist
+    x[:, 1], y[:, 2] = 1.0, np.nan  # constant; missing
     np.testing.assert_allclose(spearman(x, y, [*"abc"]).value, whole.value)
     x[8:, 0] = np.nan
     np.testing.assert_allclose(spearman(x, y, [*"abc"]).value, spearman(x[:8, 0], y[:8, 0]).value)

@@ -1,4 +1,4 @@
-"""The estimate of `--dry-run`: no far cry from the minutes that the studies took."""
+"""The estimate of `--dry-run` against the minutes that the studies took."""
 
 import re
 from pathlib import Path
@@ -14,12 +14,12 @@ FACTOR = 2.0
 
 
 def minutes(name):
-    """As the gallery tells them; `a minute` is the least."""
-    (told,) = re.findall(rf"fgtsva run study={name} +# (a|\d+) minute", PAGE)
-    return 1.0 if told == "a" else float(told)
+    """The minutes in the gallery; `a minute` is the least."""
+    (stated,) = re.findall(rf"fgtsva run study={name} +# (a|\d+) minute", PAGE)
+    return 1.0 if stated == "a" else float(stated)
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_a_study_takes_about_as_long_as_was_said(name):
+def test_estimated_time_is_close_to_the_gallery(name):
     ahead = estimate.estimate(compose([f"study={name}"]), lambda _: False)
     assert 1 / FACTOR <= max(1.0, ahead.seconds / 60) / minutes(name) <= FACTOR

@@ -1,10 +1,10 @@
-"""What studies say of their numbers, on made-up cells whose answers are known."""
+"""Findings of studies, on synthetic cells whose answers are known."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
+from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 
 from experiments.analysis.findings import best_diagnostics, cheapest_samplers
 from experiments.analysis.results import StudyResults
@@ -19,17 +19,17 @@ def study():
     return compared()
 
 
-def test_the_default_reading_tells_who_keeps_up_who_does_not_and_what_tells_it(study):
+def test_default_findings_name_close_samplers_others_and_the_best_diagnostics(study):
     first, second, third = study.findings
     assert first.startswith(
         "Regret added to that of exact draws, by paired 95% intervals, on sparse: sgld +100.0 [+100.0, +100.0], psgld "
     )
     assert first.endswith(", 1 of 5 within sampling error.")
     assert second.startswith("tv (Spearman +1.00")
-    even, apart = third.split("95% intervals: ")[1].split(". ", 1)
+    even, different = third.split("95% intervals: ")[1].split(". ", 1)
     assert "mala" in even
-    assert "sgld: +100" in apart
-    assert "nuts: +25" in apart
+    assert "sgld: +100" in different
+    assert "nuts: +25" in different
 
 
 CONSTANT = {name: dict.fromkeys(LEVELS, 1.0) for name in METRICS}
@@ -38,12 +38,12 @@ ONE_SWAP = {"exact": 0, "mala": 2, "hmc": 1, "psgld": 3, "nuts": 4, "sgld": 5}  
 
 @pytest.fixture(scope="module")
 def ranked():
-    """Of the diagnostics one ranks samplers as regret does, one nearly so, and the others say nothing."""
+    """Of the diagnostics one ranks samplers as regret does, one nearly so, and the others are uninformative."""
     levels = {name: level / 10 for name, level in LEVELS.items()}
     return compared(**{**CONSTANT, "tv": levels, "mean_error": ONE_SWAP})
 
 
-def test_the_diagnostics_that_are_named_are_those_that_go_closest_with_regret(ranked):
+def test_best_diagnostics_are_those_with_the_largest_rank_correlation(ranked):
     (text,) = best_diagnostics(ranked)
     near = "mean_error (Spearman +0.90 [+0.40, +1.00])"  # two of five ranks swapped: 1 - 6 * 2 / (5 * 24)
     assert text == (
@@ -52,7 +52,7 @@ def test_the_diagnostics_that_are_named_are_those_that_go_closest_with_regret(ra
     )
 
 
-def test_diagnostics_that_say_nothing_are_not_named():
+def test_uninformative_diagnostics_are_not_named():
     (text,) = best_diagnostics(compared(**CONSTANT))
     assert text == "No diagnostic's rank correlation with the regret gap over these cells excludes zero."
 
@@ -63,14 +63,16 @@ def priced(study):
     prices = {"psgld": 1.0, "mala": 21.0, "hmc": 30.0, "nuts": 2.0, "sgld": 3.0, "exact": 0.0}
     cells = study.cells
     names = [cell.flat["sampler"] for cell in cells]
-    made = [
-        made_up(cell, LEVELS[name], 0.1, prices[name], seed)
+    trees = [
+        synthetic_cell(cell, LEVELS[name], 0.1, prices[name], seed)
         for seed, (cell, name) in enumerate(zip(cells, names, strict=True))
     ]
-    return StudyResults.from_cells("budget", cells, dict(zip((cell.id for cell in cells), made, strict=True)))
+    return StudyResults.from_cells(
+        "budget", cells, dict(zip((cell.id for cell in cells), trees, strict=True))
+    )
 
 
-def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
+def test_cheapest_samplers_are_ordered_by_gradients(priced):
     (text,) = cheapest_samplers(priced.costs)
     assert text == (
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient a round; 1.0 s), "
@@ -78,7 +80,7 @@ def test_the_cheapest_are_the_close_ones_by_their_gradients(priced):
     )
 
 
-def test_the_reading_of_the_budget_has_every_sampler(priced):
+def test_budget_findings_name_every_sampler(priced):
     first, _, *others = priced.findings
     assert first.startswith(
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient"
@@ -93,7 +95,7 @@ def test_the_reading_of_the_budget_has_every_sampler(priced):
     ]
 
 
-def test_the_answer_to_every_sampler_is_in_the_first_two_sentences(ranked):
+def test_samplers_findings_answer_in_the_first_two_sentences(ranked):
     first, second, *others = replace(ranked, name="samplers").findings
     assert first.startswith("tv (Spearman +1.00")
     assert second.startswith("Regret added to that of exact draws")
@@ -102,25 +104,25 @@ def test_the_answer_to_every_sampler_is_in_the_first_two_sentences(ranked):
 
 
 RNG = np.random.default_rng(5)
-LUCK = RNG.gamma(2.0, 10.0, size=200)
+SHARED = RNG.gamma(2.0, 10.0, size=200)
 
 
 def line(saved):
-    """Regret at c = 0, at the c that saves so much, and at one that ruins."""
-    return {0.0: LUCK, 0.1: LUCK - saved + RNG.normal(size=200), 1.0: LUCK + 50}
+    """Regret at c = 0, at a c that saves `saved`, and at a harmful one."""
+    return {0.0: SHARED, 0.1: SHARED - saved + RNG.normal(size=200), 1.0: SHARED + 50}
 
 
-def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
-    found = bonus.gain(line(5.0))
-    assert found.best == (0.1, 0.1)
-    assert found.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
+def test_gain_is_cross_validated_over_runs():
+    gains = bonus.gain(line(5.0))
+    assert gains.best == (0.1, 0.1)
+    assert gains.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
     # of ten c that all do nothing the best by chance gains nothing on the other half: 5 sd of the mean
-    chance = bonus.gain({0.0: LUCK} | {c: RNG.permutation(LUCK) for c in np.arange(1.0, 11)})
-    assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * LUCK.var() / 200)
+    chance = bonus.gain({0.0: SHARED} | {c: RNG.permutation(SHARED) for c in np.arange(1.0, 11)})
+    assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * SHARED.var() / 200)
 
 
 @pytest.mark.parametrize(
-    ("exact", "sampler", "said"),
+    ("exact", "sampler", "expected"),
     [
         (
             5.0,
@@ -137,14 +139,14 @@ def test_a_gain_is_measured_on_other_runs_than_those_that_chose_c():
         (-5.0, -5.0, "shows no help to anyone"),
     ],
 )
-def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, said):
-    found = {("exact", 0): bonus.gain(line(exact)), ("sgld", 2): bonus.gain(line(sampler))}
-    (text,) = bonus.whose_effect(found)
-    assert said in text
+def test_effect_of_the_bonus_is_attributed_to_posterior_or_sampler(exact, sampler, expected):
+    gains = {("exact", 0): bonus.gain(line(exact)), ("sgld", 2): bonus.gain(line(sampler))}
+    (text,) = bonus.whose_effect(gains)
+    assert expected in text
 
 
 @pytest.mark.parametrize(
-    ("accurate", "inaccurate", "said"),
+    ("accurate", "inaccurate", "expected"),
     [
         (5.0, 0.0, "helps only where sampling is accurate. "),
         (0.0, 5.0, "helps only where sampling is inaccurate. "),
@@ -154,11 +156,11 @@ def test_the_bonus_is_an_effect_of_whom_it_helps(exact, sampler, said):
         (None, 0.0, "shows no help. "),
     ],
 )
-def test_the_bonus_helps_where_sampling_is_accurate_or_where_it_is_not(accurate, inaccurate, said):
+def test_bonus_is_compared_between_accurate_and_inaccurate_sampling(accurate, inaccurate, expected):
     saved = {("mala", 20): accurate, ("sgld", 1): inaccurate}
-    found = {who: bonus.gain(line(much)) for who, much in saved.items() if much is not None}
-    (text,) = bonus.when_accurate(found, {who: who[0] == "sgld" for who in found})
-    assert text.startswith(f"the feel-good term {said}Regret that it saves per run: ")
+    gains = {who: bonus.gain(line(much)) for who, much in saved.items() if much is not None}
+    (text,) = bonus.when_accurate(gains, {who: who[0] == "sgld" for who in gains})
+    assert text.startswith(f"the feel-good term {expected}Regret that it saves per run: ")
     for name, who, much in (
         ("accurate", "mala at 20 steps", accurate),
         ("inaccurate", "sgld at 1 step", inaccurate),
@@ -167,13 +169,13 @@ def test_the_bonus_helps_where_sampling_is_accurate_or_where_it_is_not(accurate,
         assert (f"no sampler here is {name}" in text) == (much is None)
 
 
-def test_without_a_measured_accuracy_nothing_is_said_of_it():
+def test_bonus_findings_omit_accuracy_that_was_not_measured():
     assert bonus.when_accurate({("mala", 20): bonus.gain(line(5.0))}, {}) == []
 
 
-def test_the_reading_of_the_bonus_study_answers_its_question():
-    words = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
-    study = compose(["study=bonus", "environment=sparse", *words])
+def test_bonus_findings_answer_the_question():
+    overrides = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
+    study = compose(["study=bonus", "environment=sparse", *overrides])
     cells = study.cells
     assert study.diagnostics.runs == 4
     assert study.diagnostics.probes(cells[0]) == (10,)
@@ -184,7 +186,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
         return 5.0 if c == 1 else -saved[cell.flat["sampler"]] * (c > 0)
 
     def tv(cell):
-        """mala at 20 steps is inaccurate at the c that ruins, which nobody would choose."""
+        """mala at 20 steps is inaccurate at the harmful c only."""
         few, ruinous = cell.flat.get("sampler.num_steps") == 2, cell.flat["posterior.c"] == 1
         return (
             0.4
@@ -193,7 +195,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
         )
 
     data = {
-        cell.id: made_up(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
+        cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
         for i, cell in enumerate(cells)
     }
     first, *others = StudyResults.from_cells("bonus", cells, data).findings
@@ -213,7 +215,7 @@ def test_the_reading_of_the_bonus_study_answers_its_question():
     assert sum("no different by c at 20 than at 2 steps" in sentence for sentence in others) == 2
 
 
-def test_the_reading_of_the_warm_starts_names_who_pays():
+def test_warmstart_findings_name_samplers_with_more_regret():
     cells = compose(
         ["study=warmstart", "environment=sparse", "sampler=exact,sgld,mala", "rounds=50", "runs=40"]
     ).cells
@@ -225,7 +227,7 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
             and not cell.flat["agent.warm_start"]
         )
 
-    data = {cell.id: made_up(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
+    data = {cell.id: synthetic_cell(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
     first, *others = StudyResults.from_cells("warmstart", cells, data).findings
     assert first == (
         "sparse: a cold start has more regret than a warm one with sgld at 1 step, less with none, of 6 compared at "
@@ -238,13 +240,13 @@ def test_the_reading_of_the_warm_starts_names_who_pays():
     assert len(others) == 6
 
 
-def test_stiffness_is_drawn_and_read_against_the_measured_condition_number():
-    words = ["environment=sparse", "sampler=exact,sgld", f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = compose([*words, "posterior.alpha=1.0,0.1"]).cells
+def test_stiffness_figure_and_findings_use_the_measured_condition_number():
+    overrides = ["environment=sparse", "sampler=exact,sgld", f"rounds={ROUNDS}", f"runs={RUNS}"]
+    cells = compose([*overrides, "posterior.alpha=1.0,0.1"]).cells
 
     def tree(cell, i, stiff):
         slow = cell.flat["sampler"] == "sgld"
-        return made_up(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
+        return synthetic_cell(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
 
     data = {c.id: tree(c, i, 100 / c.flat["posterior.alpha"]) for i, c in enumerate(cells)}
     results = StudyResults.from_cells("stiffness", cells, data)

@@ -1,4 +1,4 @@
-"""The page of studies keeps what it has, and takes in what is new."""
+"""Updates of the gallery: one entry is replaced or added, the others stay."""
 
 from pathlib import Path
 
@@ -32,13 +32,13 @@ def test_an_entry_is_replaced_and_the_others_stay():
     assert page.endswith("The end.\n")
 
 
-def test_a_new_entry_finds_its_place():
+def test_a_new_entry_is_inserted_in_order():
     page = place(PAGE, "claims", "### `claims`: new\n\n")
     assert page.index("`budget`") < page.index("`claims`") < page.index("`samplers`")
     assert place(page, "claims", "### `claims`: new\n\n") == page
 
 
-def test_condition_numbers_are_shown_where_they_are_the_point():
+def test_condition_figure_is_shown_for_sweeps_of_alpha_only():
     drawn = ["condition", "quality", "sweep"]
     assert shown(drawn, "posterior.alpha") == ["sweep", "condition", "quality"]
     assert shown(drawn, "posterior.c") == ["sweep", "quality"]
@@ -52,7 +52,7 @@ def test_every_study_is_shown():
         assert f"### `{name}`: " in page
 
 
-def test_every_picture_of_the_page_is_there():
+def test_every_picture_of_the_page_exists():
     page = (Path(gallery.__file__).parents[1] / "README.md").read_text()
     names = [line.partition("](")[2].rstrip(")") for line in page.splitlines() if line.startswith("![")]
     assert names
@@ -60,11 +60,11 @@ def test_every_picture_of_the_page_is_there():
         assert (Path(gallery.__file__).parents[1] / name).is_file()
 
 
-def test_every_picture_says_what_it_shows(tmp_path):
+def test_every_picture_has_its_own_alternative_text(tmp_path):
     results = load_results(store(tmp_path / "study"))
     pictures = {name: f"gallery/mine_{name}.png" for name in SHOWN}
-    told = [line for line in entry(results, pictures, 1.0).splitlines() if line.startswith("![")]
-    assert len({line.partition("](")[0] for line in told}) == len(SHOWN)
+    lines = [line for line in entry(results, pictures, 1.0).splitlines() if line.startswith("![")]
+    assert len({line.partition("](")[0] for line in lines}) == len(SHOWN)
 
 
 def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
@@ -82,9 +82,9 @@ def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():
     assert standings_table([]) == ""
 
 
-def test_what_a_reader_may_unfold_has_the_numbers():
+def test_folded_evidence_has_the_numbers():
     assert folded("More", []) == ""
     assert folded("More", ["one.", "two."]).splitlines()[2::2] == ["one.", "two.", "</details>"]
     measured = (Evidence("tuned", Interval(1.3, 1.1, 1.5), True),)
-    (told,) = evidence([Verdict("Figure", "A beats B", "Ratios.", measured)])
-    assert told == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"
+    (lines,) = evidence([Verdict("Figure", "A beats B", "Ratios.", measured)])
+    assert lines == "A beats B. Ratios.\n\n- tuned: 1.3 [1.1, 1.5], holds"

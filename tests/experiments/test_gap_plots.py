@@ -1,8 +1,8 @@
-"""What the figures of regret gaps show, on made-up cells."""
+"""Figures of regret gaps, on synthetic cells."""
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up
+from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 from matplotlib.figure import Figure
 
 from experiments.analysis.results import StudyResults
@@ -16,7 +16,7 @@ EVERY = ("sgld", "psgld", "sghmc", "mala", "barker", "hmc", "ghmc", "nuts", "mcl
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
+def test_quality_figure_shows_the_gap_and_the_floor(known):
     floor = dict.fromkeys(LEVELS, FLOOR if known else float("nan"))
     figure = gap_plots.against_quality(compared(tv_floor=floor))
     shown = (
@@ -33,10 +33,10 @@ def test_quality_is_set_against_the_gap_with_the_floor_where_it_is_known(known):
 
 def studied(samplers):
     """Cells of which each has more regret a round than the one before, and the last less than exact draws."""
-    words = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
-    cells = compose([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    overrides = ["environment=sparse,dense", f"sampler=exact,{','.join(samplers)}"]
+    cells = compose([*overrides, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     level = dict(zip(("exact", *samplers), [0.5, *np.linspace(0.6, 2, len(samplers) - 1), 0.3], strict=True))
-    data = {c.id: made_up(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
+    data = {c.id: synthetic_cell(c, level[c.flat["sampler"]], 0.1, seed=i) for i, c in enumerate(cells)}
     return StudyResults.from_cells("mine", cells, data)
 
 
@@ -71,7 +71,7 @@ def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
 @pytest.mark.parametrize(
     "gap", [Interval(3.0, 2.0, 4.0), Interval(-3.0, -4.0, -2.0), Interval(50.0, *[np.nan] * 2)]
 )
-def test_a_single_gap_is_inside_its_axis_whatever_its_sign_and_interval(gap):
+def test_a_single_gap_is_inside_its_axis(gap):
     axes = Figure().subplots()
     axes.plot(gap.value, 0)
     gap_plots._gap_axis(axes, "x", [gap])

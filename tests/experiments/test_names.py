@@ -1,4 +1,4 @@
-"""Names as a user meets them: algorithms under another one, words that nobody heeds, reconstructions by their label."""
+"""Names on the command line: algorithms that are no agents, unused overrides, labels of reconstructions."""
 
 import pytest
 
@@ -13,54 +13,54 @@ from samplers.errors import InputError
     [(name, f"agent=thompson posterior={name}") for name in POSTERIORS.names()]
     + [("FGTS-A", "agent=thompson posterior=fgts_a"), ("linucb", "agent=oful"), ("LinUCB", "agent=oful")],
 )
-def test_an_algorithm_that_is_no_agent_here_is_told_by_what_it_is(name, instead):
-    with pytest.raises(InputError) as told:
+def test_algorithm_name_that_is_no_agent_is_rejected_with_its_settings(name, instead):
+    with pytest.raises(InputError) as error:
         compose([f"agent={name}"])
-    text = str(told.value)
+    text = str(error.value)
     assert text.startswith(f"unknown agent {name!r}: use {instead}")
     assert text.endswith(f"valid: {', '.join(AGENTS.names())}")
     assert "\n" not in text
 
 
-def test_thompson_sampling_is_told_weighted_too():
+def test_message_for_ts_has_plain_and_weighted_settings():
     with pytest.raises(InputError, match=r"posterior=ts; .*posterior=fgts_va posterior\.c=0;"):
         compose(["agent=thompson,ts"])
 
 
-@pytest.mark.parametrize("word", ["reward=mlp", "posterior=ts", "posterior.c=0.1", "sampler=exact"])
-def test_a_word_about_what_no_chosen_agent_has_is_refused(word):
-    key = word.partition("=")[0]
+@pytest.mark.parametrize("override", ["reward=mlp", "posterior=ts", "posterior.c=0.1", "sampler=exact"])
+def test_override_for_a_group_that_no_selected_agent_has_is_rejected(override):
+    key = override.partition("=")[0]
     group = key.partition(".")[0]
     with pytest.raises(InputError, match=rf"^{key}: no selected agent has a {group}; these have one: thom"):
-        compose(["agent=oful", word, "environment=sparse"])
+        compose(["agent=oful", override, "environment=sparse"])
 
 
-def test_one_agent_that_heeds_a_word_is_enough():
-    made = compose(
+def test_override_needs_only_one_selected_agent_that_uses_it():
+    composed = compose(
         ["agent=oful,thompson", "posterior=ts", "sampler=exact", "environment=sparse", "noise=default"]
     )
-    assert [cell.flat["agent"] for cell in made.cells] == ["oful", "thompson"]
+    assert [cell.flat["agent"] for cell in composed.cells] == ["oful", "thompson"]
 
 
-def test_what_a_studys_own_file_says_may_go_unheeded():
-    for words in (["study=theorem", "environment.p=0"], ["study=stiffness"]):
-        assert {cell.flat["agent"] for cell in compose([*words, "agent=uniform"]).cells} == {"uniform"}
+def test_settings_of_a_study_file_may_be_unused():
+    for overrides in (["study=theorem", "environment.p=0"], ["study=stiffness"]):
+        assert {cell.flat["agent"] for cell in compose([*overrides, "agent=uniform"]).cells} == {"uniform"}
 
 
-def test_reconstructions_are_called_so():
-    made = compose(["agent=linvdts,linnats,save,thompson", "environment=sparse", "sampler=exact"]).cells
+def test_reconstructions_have_their_label():
+    composed = compose(["agent=linvdts,linnats,save,thompson", "environment=sparse", "sampler=exact"]).cells
     names = {
         "linvdts": "LinVDTS-style",
         "linnats": "LinNATS-style",
         "save": "save",
         "thompson": "thompson exact",
     }
-    labels = labels_of(made)
-    for cell in made:
+    labels = labels_of(composed)
+    for cell in composed:
         assert labels[cell.id].startswith(names[cell.flat["agent"]].split()[0])
-    assert {cell.name.removeprefix("sparse ") for cell in made} == {*names.values()} - {"thompson exact"} | {
-        "thompson fgts_va exact"
-    }
+    assert {cell.name.removeprefix("sparse ") for cell in composed} == {*names.values()} - {
+        "thompson exact"
+    } | {"thompson fgts_va exact"}
     alone = compose(["agent=linvdts", "environment=sparse"]).cells
     assert list(labels_of(alone).values()) == ["LinVDTS-style"]
     radii = compose(["agent=linvdts", "environment=sparse", "agent.radius=1,0.1"]).cells
@@ -68,7 +68,7 @@ def test_reconstructions_are_called_so():
 
 
 def test_cells_of_an_agent_that_is_not_installed_keep_its_name():
-    """A report is made from what is stored, wherever it was run."""
+    """A report is written from stored cells alone, on any machine."""
     (cell,) = compose(["agent=save", "environment=sparse"]).cells
     stored = type("Stored", (), {"id": "x", "flat": {**cell.flat, "agent": "elsewhere"}})()
     assert labels_of([stored]) == {"x": "elsewhere"}

@@ -1,4 +1,4 @@
-"""Files that are written with xarray's own means are read back by ours as xarray reads them."""
+"""Our reader returns the same trees as xarray."""
 
 import random
 
@@ -28,7 +28,7 @@ def tree():
     return xr.DataTree.from_dict({"/": root, "/round_7/posterior": inner, "/diagnostics": single})
 
 
-def test_what_is_read_is_what_xarray_reads(tmp_path):
+def test_trees_are_read_as_xarray_reads_them(tmp_path):
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     with xr.open_datatree(path, engine="h5netcdf") as opened:
@@ -44,7 +44,7 @@ def test_what_is_read_is_what_xarray_reads(tmp_path):
         }
 
 
-def test_what_points_to_another_file_is_not_followed(tmp_path):
+def test_links_to_other_files_are_rejected(tmp_path):
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     with h5py.File(path, "a") as file:
@@ -54,18 +54,18 @@ def test_what_points_to_another_file_is_not_followed(tmp_path):
         from_netcdf(path)
 
 
-@pytest.mark.parametrize("spoil", ["a value", "a coordinate", "an attribute", "a name"])
-def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
-    """HDF5 has no objection to any of these: only the digest tells."""
+@pytest.mark.parametrize("damage", ["a value", "a coordinate", "an attribute", "a name"])
+def test_a_changed_file_is_rejected(tmp_path, damage):
+    """HDF5 opens all of these: only the digest detects the change."""
     path = tmp_path / "tree.nc"
     path.write_bytes(to_netcdf_bytes(tree()))
     read_tree(path)
     with h5py.File(path, "a") as file:
-        if spoil == "a value":
+        if damage == "a value":
             file["diagnostics/tv"][0, 0] += 1e-6
-        elif spoil == "a coordinate":
+        elif damage == "a coordinate":
             file["round"][3] = 31
-        elif spoil == "an attribute":
+        elif damage == "an attribute":
             file.attrs["seconds"] = 2.5
         else:
             file.move("flags", "other")
@@ -73,14 +73,14 @@ def test_a_file_that_opens_but_was_changed_is_not_read(tmp_path, spoil):
         read_tree(path)
 
 
-def test_no_wrong_bit_gets_as_far_as_hdf5(tmp_path, monkeypatch):
-    """Some of them would keep HDF5 busy for ever, and others would end the process."""
-    path, whole, luck = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
+def test_a_flipped_bit_is_detected_before_hdf5_opens_the_file(tmp_path, monkeypatch):
+    """Some of them would make HDF5 loop forever, others would crash the process."""
+    path, whole, rng = tmp_path / "tree.nc", to_netcdf_bytes(tree()), random.Random(0)
     opened = []
     monkeypatch.setattr(h5py, "File", lambda *args, **kwargs: opened.append(args))
     spoiled = [bytearray(whole) for _ in range(300)]
     for content in spoiled:
-        content[luck.randrange(len(content))] ^= 1 << luck.randrange(8)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     for content in [*spoiled, whole[:-1], whole[:-500], whole[:10], b"", whole + b"\0"]:
         path.write_bytes(content)
         with pytest.raises(DamagedError, match="not what was written"):

@@ -1,4 +1,4 @@
-"""`StudyResults`: cells by their settings, arrays of all cells, what is derived from them, each once."""
+"""`StudyResults`: cells by their settings, arrays of all cells, and derived quantities, each computed once."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from helpers.made_up_cells import LEVELS, ROUNDS, RUNS, compared, made_up, played
 from helpers.stored_study import DIM, PROBES, SAMPLERS, store
 from helpers.stored_study import ROUNDS as STORED_ROUNDS
 from helpers.stored_study import RUNS as STORED_RUNS
+from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, played, synthetic_cell
 
 import experiments
 from experiments import studies
@@ -31,11 +31,11 @@ def stored(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made():
+def synthetic():
     return compared("posterior.c=0.003,1")
 
 
-def test_a_folder_is_read_by_its_path_and_says_what_it_is(stored):
+def test_folder_is_loaded_by_path(stored):
     assert (stored.name, stored.title, stored.question) == ("default", "A study", "What does it cost?")
     assert stored.command == "fgtsva run sampler=exact,mala,sgld"
     assert stored.config["precision"] == "float64"
@@ -57,24 +57,26 @@ def test_arrays_of_all_cells_are_selected_by_id_and_by_setting(stored):
     np.testing.assert_array_equal(stored.regret["round"], 1 + np.arange(STORED_ROUNDS))
 
 
-def test_settings_that_differ_are_coordinates_and_what_a_cell_lacks_is_missing(made):
-    assert list(made.regret["posterior.c"].values) == [cell.flat["posterior.c"] for cell in made.cells]
-    assert set(made.regret.sel({"posterior.c": 1.0})["sampler"].values) == set(LEVELS)
-    assert "posterior.alpha" not in made.regret.coords  # the same in all
+def test_settings_that_differ_are_coordinates_and_what_a_cell_lacks_is_missing(synthetic):
+    assert list(synthetic.regret["posterior.c"].values) == [
+        cell.flat["posterior.c"] for cell in synthetic.cells
+    ]
+    assert set(synthetic.regret.sel({"posterior.c": 1.0})["sampler"].values) == set(LEVELS)
+    assert "posterior.alpha" not in synthetic.regret.coords  # the same in all
     cells = compose(["agent=thompson,oful", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     data = {cell.id: played(cell, np.ones((RUNS, ROUNDS))) for cell in cells}
     assert "" in StudyResults.from_cells("mine", cells, data).regret["posterior"].values
 
 
-def test_cells_of_different_sizes_are_filled_with_nan_and_end_where_they_end(made):
-    short = made.data[made.cells[0].id].to_dataset().isel(run=slice(0, 3), round=slice(0, 7))
-    data = {**made.data, made.cells[0].id: xr.DataTree(short)}
-    results = StudyResults.from_cells("mine", made.cells, data)
-    own = results.regret.sel(cell=made.cells[0].id)
+def test_cells_of_different_sizes_are_filled_with_nan_and_end_where_they_end(synthetic):
+    short = synthetic.data[synthetic.cells[0].id].to_dataset().isel(run=slice(0, 3), round=slice(0, 7))
+    data = {**synthetic.data, synthetic.cells[0].id: xr.DataTree(short)}
+    results = StudyResults.from_cells("mine", synthetic.cells, data)
+    own = results.regret.sel(cell=synthetic.cells[0].id)
     assert int(own.notnull().sum()) == 21
-    assert np.isnan(results.cumulative_regret.sel(cell=made.cells[0].id)[0, 7:]).all()
+    assert np.isnan(results.cumulative_regret.sel(cell=synthetic.cells[0].id)[0, 7:]).all()
     np.testing.assert_allclose(
-        results.final_regret.sel(cell=made.cells[0].id)[:3], short["regret"].sum("round")
+        results.final_regret.sel(cell=synthetic.cells[0].id)[:3], short["regret"].sum("round")
     )
 
 
@@ -98,20 +100,20 @@ def test_chains_of_a_probed_round_are_what_arviz_takes(stored):
     }
 
 
-def test_gaps_are_those_of_equal_runs_and_no_others(made):
-    """A gap is a run minus the same run of the reference: shared luck cancels, that of another run does not."""
-    for pair in made.pairs:
+def test_gaps_are_those_of_equal_runs_and_no_others(synthetic):
+    """A gap is a run minus the same run of the reference: shared randomness cancels, that of another run does not."""
+    for pair in synthetic.pairs:
         exact = next(
             cell
-            for cell in made.cells
+            for cell in synthetic.cells
             if cell.flat["sampler"] == "exact" and cell.flat["posterior.c"] == pair.cell.flat["posterior.c"]
         )
-        by_run = made.final(pair.cell) - made.final(exact)
+        by_run = synthetic.final(pair.cell) - synthetic.final(exact)
         np.testing.assert_array_equal(pair.gap_by_run, by_run)
-        assert made.gaps[pair.cell.id].value == pytest.approx(LEVELS[pair.sampler] * ROUNDS, abs=0.1)
-        permuted = made.final(pair.cell) - np.roll(made.final(exact), 1)
+        assert synthetic.gaps[pair.cell.id].value == pytest.approx(LEVELS[pair.sampler] * ROUNDS, abs=0.1)
+        permuted = synthetic.final(pair.cell) - np.roll(synthetic.final(exact), 1)
         assert by_run.std() < 0.01 * permuted.std()
-        row = made.summary.iloc[made.cells.index(pair.cell)]
+        row = synthetic.summary.iloc[synthetic.cells.index(pair.cell)]
         np.testing.assert_allclose(
             row[["regret_gap", "regret_gap_low", "regret_gap_high"]].astype(float),
             statistics.mean_interval(by_run),
@@ -142,15 +144,15 @@ def test_a_cell_that_failed_has_a_row_with_its_reason_and_no_numbers(tmp_path):
     assert results.diagnostics.sizes == {}
 
 
-def test_without_an_exact_reference_there_is_no_gap(made):
-    cells = [cell for cell in made.cells if cell.flat["sampler"] != "exact"]
-    results = StudyResults.from_cells("mine", cells, {cell.id: made.data[cell.id] for cell in cells})
+def test_without_an_exact_reference_there_is_no_gap(synthetic):
+    cells = [cell for cell in synthetic.cells if cell.flat["sampler"] != "exact"]
+    results = StudyResults.from_cells("mine", cells, {cell.id: synthetic.data[cell.id] for cell in cells})
     assert results.pairs == []
     assert results.gaps == {}
     assert "regret_gap" not in results.summary
 
 
-def test_a_table_keeps_kinds_and_order_in_a_file(tmp_path):
+def test_csv_keeps_types_and_column_order(tmp_path):
     rows = [
         {"name": "a, b", "whole": 3, "share": 0.1, "seen": True, "setting": 1},
         {"name": "c", "share": float("nan"), "late": float("inf"), "whole": "", "setting": 0.5},
@@ -168,7 +170,7 @@ def test_a_table_keeps_kinds_and_order_in_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", study_names())
-def test_every_study_has_a_folder_whose_hooks_are_found_by_name(name):
+def test_hooks_of_every_study_are_loaded_by_name(name):
     own = studies.hooks(name)
     folder = Path(studies.__file__).parent / name
     for kind, function in own._asdict().items():
@@ -176,26 +178,26 @@ def test_every_study_has_a_folder_whose_hooks_are_found_by_name(name):
         assert function is None or function.__module__ == f"experiments.studies.{name}.{kind}"
 
 
-def test_a_name_that_is_no_study_has_no_hooks():
+def test_an_unknown_study_has_no_hooks():
     for name in ("", "os", "../bonus", "bonus.findings", "__init__"):
         assert studies.hooks(name) == studies.Hooks()
 
 
-def test_findings_of_an_unknown_study_are_those_that_hold_for_any(made):
-    assert replace(made, name="theirs").findings == replace(made, name="default").findings
+def test_an_unknown_study_has_the_default_findings(synthetic):
+    assert replace(synthetic, name="theirs").findings == replace(synthetic, name="default").findings
 
 
-def test_a_missing_diagnostic_is_unknown_and_no_error(made):
+def test_a_missing_diagnostic_is_unknown_and_no_error(synthetic):
     """Older folders may lack one that was added since."""
-    cell = next(cell for cell in made.cells if cell.flat["sampler"] == "mala")
-    tree = made_up(cell, 1.0, 0.1)
+    cell = next(cell for cell in synthetic.cells if cell.flat["sampler"] == "mala")
+    tree = synthetic_cell(cell, 1.0, 0.1)
     tree["diagnostics"] = xr.DataTree(tree["diagnostics"].to_dataset().drop_vars("rhat"))
-    results = StudyResults.from_cells("mine", made.cells, {**made.data, cell.id: tree})
+    results = StudyResults.from_cells("mine", synthetic.cells, {**synthetic.data, cell.id: tree})
     assert np.isnan(results.summary["rhat"][cell.id])
     assert results.by_round["rhat"].isna().any()
 
 
-def test_a_folder_that_is_none_is_an_input_error(tmp_path):
+def test_a_missing_folder_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="not a folder"):
         load_results(tmp_path / "absent")
 

@@ -17,7 +17,9 @@ from experiments.analysis.statistics import (
     standard_error,
 )
 
-LUCK = np.random.default_rng(11).gamma(0.5, 20.0, size=60)  # heavy-tailed, and shared by both cells of a pair
+SHARED = np.random.default_rng(11).gamma(
+    0.5, 20.0, size=60
+)  # heavy-tailed, and shared by both cells of a pair
 NOISE = np.random.default_rng(12).normal(size=60)
 
 
@@ -27,11 +29,11 @@ def test_the_interval_of_a_mean_is_that_of_scipys_percentile_bootstrap_at_95_per
     The standard error is sqrt(q (1 - q) / B) / density, with the normal density at its 2.5% quantile. The ends of an
     interval at 90% are 0.31 standard errors of the mean further in, 1.6 times the tolerance.
     """
-    ours = mean_interval(LUCK)
+    ours = mean_interval(SHARED)
     theirs = stats.bootstrap(
-        (LUCK,), np.mean, n_resamples=RESAMPLES, confidence_level=0.95, method="percentile", rng=1
+        (SHARED,), np.mean, n_resamples=RESAMPLES, confidence_level=0.95, method="percentile", rng=1
     ).confidence_interval
-    spread = LUCK.std() / np.sqrt(LUCK.size)
+    spread = SHARED.std() / np.sqrt(SHARED.size)
     error = np.sqrt(0.025 * 0.975 / RESAMPLES) / stats.norm.pdf(stats.norm.ppf(0.025)) * spread
     tolerance = 5 * np.sqrt(2) * error
     assert tolerance < 0.31 * spread / 1.5
@@ -48,29 +50,29 @@ def test_the_interval_of_many_normal_values_is_the_closed_form_at_95_percent():
 
 
 def test_intervals_of_ratios_and_rank_correlations_are_at_95_percent():
-    rows = np.stack([LUCK + 5, LUCK + 10 + NOISE], axis=1)
+    rows = np.stack([SHARED + 5, SHARED + 10 + NOISE], axis=1)
     wide, narrow = (
         bootstrap(rows, lambda x: np.moveaxis(x.mean(-2), -1, 0)[0], level) for level in (0.95, 0.9)
     )
     assert wide.low < narrow.low < narrow.high < wide.high
     assert paired_ratio(rows[:, 0], rows[:, 1]) == paired_ratio(rows[:, 0], rows[:, 1], 0.95)
     assert paired_ratio(rows[:, 0], rows[:, 1]) != paired_ratio(rows[:, 0], rows[:, 1], 0.9)
-    assert spearman(LUCK, NOISE) == spearman(LUCK, NOISE, level=0.95)
-    assert spearman(LUCK, NOISE) != spearman(LUCK, NOISE, level=0.9)
+    assert spearman(SHARED, NOISE) == spearman(SHARED, NOISE, level=0.95)
+    assert spearman(SHARED, NOISE) != spearman(SHARED, NOISE, level=0.9)
 
 
 def test_a_paired_difference_is_that_of_equal_runs():
-    """Luck that both share cancels, so that the interval is that of the noise alone; other runs' luck does not."""
-    paired = paired_difference(LUCK + 3 + NOISE, LUCK)
+    """Shared randomness cancels, so that the interval is that of the noise alone; that of other runs does not."""
+    paired = paired_difference(SHARED + 3 + NOISE, SHARED)
     assert paired == pytest.approx(mean_interval(3 + NOISE), rel=1e-12)
     assert paired.high - paired.low < 4.5 * standard_error(NOISE)
-    permuted = paired_difference(LUCK + 3 + NOISE, np.roll(LUCK, 1))
+    permuted = paired_difference(SHARED + 3 + NOISE, np.roll(SHARED, 1))
     assert permuted.value == pytest.approx(paired.value)
     assert permuted.high - permuted.low > 10 * (paired.high - paired.low)
 
 
 def test_a_paired_ratio_is_that_of_equal_runs():
-    paired, permuted = (paired_ratio(3 * LUCK, reference) for reference in (LUCK, np.roll(LUCK, 1)))
+    paired, permuted = (paired_ratio(3 * SHARED, reference) for reference in (SHARED, np.roll(SHARED, 1)))
     assert paired == pytest.approx((3, 3, 3))
     assert permuted.high - permuted.low > 0.5
 

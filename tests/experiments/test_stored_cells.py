@@ -1,4 +1,4 @@
-"""What a cell's file holds: rounds counted from 1, chains of the first run, and everything back again."""
+"""The file of a cell: rounds counted from 1, chains of the first run, and a lossless round trip."""
 
 from types import SimpleNamespace
 
@@ -27,7 +27,7 @@ from fgtsva_ppl.simulation import Record, Snapshot
 from fgtsva_ppl.timing import Seconds
 from samplers import Draw
 
-WORDS = (
+OVERRIDES = (
     "environment=sparse",
     "environment.dim=2",
     "sampler=exact",
@@ -37,7 +37,7 @@ WORDS = (
 )
 
 
-def made_up(cell, snapshots=()):
+def synthetic_simulation(cell, snapshots=()):
     """A simulation of a cell with numbers that are all different."""
     shape = (cell.runs, cell.rounds // cell.record_every)
     numbers = np.arange(np.prod(shape)).reshape(shape)
@@ -49,10 +49,12 @@ def made_up(cell, snapshots=()):
     return Simulation(record, np.zeros(cell.runs, bool), Seconds(1.5, 2.5), tuple(snapshots))
 
 
-@pytest.mark.parametrize(("words", "rounds"), [((), [1, 2, 3, 4, 5, 6, 7, 8]), (("record_every=4",), [4, 8])])
-def test_stored_rounds_are_counted_from_one_and_a_block_has_its_last_round(words, rounds):
-    (cell,) = compose([*WORDS, *words]).cells
-    simulation = made_up(cell)
+@pytest.mark.parametrize(
+    ("overrides", "rounds"), [((), [1, 2, 3, 4, 5, 6, 7, 8]), (("record_every=4",), [4, 8])]
+)
+def test_stored_rounds_are_counted_from_one_and_a_block_has_its_last_round(overrides, rounds):
+    (cell,) = compose([*OVERRIDES, *overrides]).cells
+    simulation = synthetic_simulation(cell)
     tree = rounds_to_tree(cell, simulation)
     assert values(tree, "round").tolist() == rounds
     assert values(tree, "run").tolist() == [0, 1]
@@ -60,15 +62,15 @@ def test_stored_rounds_are_counted_from_one_and_a_block_has_its_last_round(words
     np.testing.assert_array_equal(values(tree, "regret"), simulation.regret)
 
 
-def test_a_simulation_and_its_states_come_back_from_their_trees():
-    (cell,) = compose(WORDS).cells
+def test_simulation_and_states_survive_a_round_trip():
+    (cell,) = compose(OVERRIDES).cells
     states = {"position": np.arange(6.0).reshape(2, 3), "carry": (np.arange(2), np.ones((2, 1, 4), bool))}
     snapshots = [Snapshot(t, jax.tree.map(lambda leaf, t=t: leaf * t, states)) for t in (3, 8)]
     back = tree_to_snapshots(snapshots_to_tree(snapshots[::-1]), jax.tree.structure(states))
     assert [snapshot.round for snapshot in back] == [3, 8]
     for ours, theirs in zip(back, snapshots, strict=True):
         jax.tree.map(np.testing.assert_array_equal, ours.states, theirs.states)
-    simulation = made_up(cell, snapshots)
+    simulation = synthetic_simulation(cell, snapshots)
     again = tree_to_simulation(rounds_to_tree(cell, simulation), back)
     assert again.seconds == simulation.seconds
     assert len(again.snapshots) == 2
@@ -77,8 +79,8 @@ def test_a_simulation_and_its_states_come_back_from_their_trees():
 
 
 def test_stored_chains_are_those_of_the_first_run(monkeypatch):
-    """What is drawn is made up here: every number of a run's chains has the number of that run in it."""
-    (cell,) = compose([*WORDS]).cells
+    """The draws are synthetic: every number of a run's chains contains the number of that run."""
+    (cell,) = compose([*OVERRIDES]).cells
     runs, chains, draws, arms = 3, 2, 4, cell.environment.shape.arms
     run = np.arange(runs, dtype=float)[:, None, None]
     numbers = run + np.arange(chains * draws).reshape(chains, draws) / 100
@@ -105,8 +107,8 @@ def test_stored_chains_are_those_of_the_first_run(monkeypatch):
 
 
 @pytest.mark.slow
-def test_really_drawn_chains_are_those_of_the_first_run():
-    (cell,) = compose(WORDS).cells
+def test_drawn_chains_are_those_of_the_first_run():
+    (cell,) = compose(OVERRIDES).cells
     simulation = simulate(cell.environment, cell.agent, rounds=8, runs=2, seed=cell.seed, probes=[8])
     (snapshot,) = simulation.snapshots
     stored = diagnose(cell, simulation.snapshots, 2, lambda: None)["round_8/posterior"]["theta"].values
@@ -120,13 +122,13 @@ def test_really_drawn_chains_are_those_of_the_first_run():
 
 def test_results_have_a_group_with_status_and_reason_for_every_cell(tmp_path, monkeypatch):
     """A failed cell's group has no arrays."""
-    study = compose([*WORDS, "sampler=exact,sgld", f"output={tmp_path / 'here'}"])
+    study = compose([*OVERRIDES, "sampler=exact,sgld", f"output={tmp_path / 'here'}"])
     exact, sgld = study.cells
 
     def faulty(environment, agent, **settings):
         if type(agent.sampler).__name__ == "SGLD":
             raise ZeroDivisionError("in a user's program")
-        return made_up(exact)
+        return synthetic_simulation(exact)
 
     monkeypatch.setattr("experiments.execute.job.simulate", faulty)
     folder = prepare(study)

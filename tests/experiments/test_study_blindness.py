@@ -1,8 +1,8 @@
-"""What diagnostics do not see, on made-up cells of which everything is known."""
+"""Findings of the study `blindness`, on synthetic cells."""
 
 import numpy as np
 import pytest
-from helpers.made_up_cells import ROUNDS, RUNS, made_up
+from helpers.synthetic_cells import ROUNDS, RUNS, synthetic_cell
 
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -15,27 +15,28 @@ ILL = {"rhat": 1.2, "nested_rhat": 1.2, "ess_bulk": 350.0, "ess_tail": 350.0, "m
 ILL |= {"divergences": 0.01, "unique": 0.05}
 
 
-def told_of(level=0.0, **known):
-    """What is said of mala, of which this is known and all else is well."""
+def sentences_on(level=0.0, **known):
+    """Findings on mala with these diagnostics; all other diagnostics are good."""
     cells = compose(["sampler=exact,mala", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     levels = {"exact": 0.0, "mala": level}
     data = {
-        cell.id: made_up(cell, levels[cell.flat["sampler"]], 0.0, seed=0, **WELL | known) for cell in cells
+        cell.id: synthetic_cell(cell, levels[cell.flat["sampler"]], 0.0, seed=0, **WELL | known)
+        for cell in cells
     }
     return StudyResults.from_cells("blindness", cells, data).findings
 
 
-@pytest.mark.parametrize(("tv", "said"), [(0.16, "right"), (0.18, "wrong")])
-def test_actions_are_wrong_beyond_what_chance_does(tv, said):
+@pytest.mark.parametrize(("tv", "verdict"), [(0.16, "right"), (0.18, "wrong")])
+def test_actions_are_wrong_above_three_floors(tv, verdict):
     """Three floors and 0.02: 0.17."""
     expected = (
-        f"sparse: mala: actions {said} (TV {tv:.2f}, floor 0.05), regret no different from exact (+0.0 ["
+        f"sparse: mala: actions {verdict} (TV {tv:.2f}, floor 0.05), regret no different from exact (+0.0 ["
     )
-    assert told_of(tv=tv)[-1].startswith(expected)
+    assert sentences_on(tv=tv)[-1].startswith(expected)
 
 
-def test_without_an_alarm_all_values_are_told():
-    assert told_of()[-1].endswith(
+def test_without_an_alarm_all_values_are_listed():
+    assert sentences_on()[-1].endswith(
         "what needs no exact draws looks fine (R-hat 1.05, nested R-hat 1.05, bulk ESS 450, tail ESS 450, MCSE 0.05, "
         "E-BFMI 0.50, divergences 0.00, share of moves 0.20, acceptance 0.70)."
     )
@@ -43,7 +44,7 @@ def test_without_an_alarm_all_values_are_told():
 
 @pytest.mark.parametrize("key", ILL)
 def test_each_diagnostic_raises_its_own_alarm_and_no_other(key):
-    first, *_, last = told_of(**{key: ILL[key]})
+    first, *_, last = sentences_on(**{key: ILL[key]})
     name = SIGNS[key].name
     assert f"; bad: {name} (R-hat" in last
     assert first == (
@@ -53,22 +54,22 @@ def test_each_diagnostic_raises_its_own_alarm_and_no_other(key):
 
 
 def test_a_low_acceptance_is_a_cost_and_no_alarm():
-    assert "looks fine" in told_of(acceptance_rate=0.3)[-1]
+    assert "looks fine" in sentences_on(acceptance_rate=0.3)[-1]
 
 
-def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_told():
-    first, *_, last = told_of(tv=0.5, rhat=np.nan, acceptance_rate=np.nan)
+def test_a_diagnostic_that_does_not_apply_raises_no_alarm_and_is_listed():
+    first, *_, last = sentences_on(tv=0.5, rhat=np.nan, acceptance_rate=np.nan)
     assert "looks fine (nested R-hat 1.05, " in last
     assert last.endswith("; does not apply: R-hat, acceptance).")
     assert " R-hat (below" not in first.replace("nested R-hat", "")
 
 
 def test_a_cell_whose_actions_cannot_be_compared_is_left_out():
-    assert told_of(tv=np.nan) == []
+    assert sentences_on(tv=np.nan) == []
 
 
-def test_the_answer_is_what_each_diagnostic_misses_and_the_wrong_draws_that_had_less_regret():
-    first, second, *_ = told_of(level=-0.5, tv=0.5, rhat=1.3)
+def test_answer_has_missed_errors_and_wrong_actions_with_less_regret():
+    first, second, *_ = sentences_on(level=-0.5, tv=0.5, rhat=1.3)
     assert first == (
         "Where actions are wrong, in 1 of 1 cell, these diagnostics look good: nested R-hat (below 1.1) in 1, bulk ESS "
         "(above 100 a chain) in 1, tail ESS (above 100 a chain) in 1, MCSE (below 0.1 sd) in 1, E-BFMI (above 0.3) in "
@@ -89,8 +90,8 @@ CELLS = [
 
 
 def test_blind_spots_are_cells_where_action_chain_and_regret_disagree():
-    told = dict(sentence.rstrip(".").split(": ") for sentence in blind_spots(CELLS))
-    assert told == {
+    sentences = dict(sentence.rstrip(".").split(": ") for sentence in blind_spots(CELLS))
+    assert sentences == {
         "Actions wrong, with less regret than exact draws": "1 of 5 cells (one mode)",
         "More regret than exact draws, and no sign of it without them": "1 of 5 cells (unlucky)",
         "Actions wrong, and no sign of it without exact draws": "1 of 5 cells (one mode)",
@@ -101,7 +102,7 @@ def test_blind_spots_are_cells_where_action_chain_and_regret_disagree():
     assert blind_spots(CELLS[-1:]) == []
 
 
-def test_a_diagnostic_is_counted_where_it_is_blind_and_where_it_cries_wolf():
+def test_misses_and_false_alarms_of_each_diagnostic_are_counted():
     actions, regret = by_diagnostic(CELLS)
     assert actions == (
         "Where actions are wrong, in 2 of 5 cells, these diagnostics look good: R-hat (below 1.1) in 1, E-BFMI (above "
@@ -113,14 +114,14 @@ def test_a_diagnostic_is_counted_where_it_is_blind_and_where_it_cries_wolf():
     )
 
 
-def test_a_cell_is_called_by_the_settings_that_are_not_as_usual():
+def test_cells_are_labelled_by_settings_that_differ_from_the_default():
     numbers = ["environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]
     cells = compose(["study=blindness", "sampler=exact,control", "posterior.c=0.003,10.0", *numbers]).cells
-    data = {cell.id: made_up(cell, 0.0, 0.5, tv_floor=0.05) for cell in cells}
-    told = [
+    data = {cell.id: synthetic_cell(cell, 0.0, 0.5, tv_floor=0.05) for cell in cells}
+    sentences = [
         text.split(": ")[1]
         for text in StudyResults.from_cells("blindness", cells, data).findings
         if text.startswith("sparse: ")
     ]
-    assert "control spread=0.1" in told
-    assert "control c=10 stuck=0.99" in told
+    assert "control spread=0.1" in sentences
+    assert "control c=10 stuck=0.99" in sentences

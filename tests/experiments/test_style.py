@@ -1,10 +1,10 @@
-"""One look for all figures: the oracle is drawn the same way everywhere, and everyone else in their own colour."""
+"""One style for all figures: exact draws look the same everywhere, and every other name has its own colour."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.made_up_comparison import study, tree
+from helpers.synthetic_comparison import study, tree
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -41,7 +41,7 @@ def owners(*labels):
     return {label: label.partition(" ")[0] for label in labels}
 
 
-def test_an_algorithm_looks_the_same_in_every_study_and_unlike_the_others():
+def test_every_algorithm_has_one_distinct_appearance():
     looks = [distinct(names_of(name)) for name in ("figure1", "figure2", "table1")]
     for first, second in pairwise(looks):
         for name in first.keys() & second.keys():
@@ -55,7 +55,7 @@ def test_an_algorithm_looks_the_same_in_every_study_and_unlike_the_others():
     assert len({own["color"] for own in shown.values()}) == len(shown)
 
 
-def test_agents_and_posteriors_have_colours_that_the_usual_samplers_have_not():
+def test_agents_and_posteriors_do_not_share_colours_with_common_samplers():
     usual = {look(name)["color"] for name in (*FIRST, "exact")}
     for name in (*AGENTS.names(), *POSTERIORS.names()):
         assert look(name)["color"] not in usual
@@ -71,15 +71,15 @@ def test_agents_and_posteriors_have_colours_that_the_usual_samplers_have_not():
         ("exact c=1", *(f"control c=1 spread={spread}" for spread in range(8))),
     ],
 )
-def test_the_oracle_is_black_and_dashed_and_nobody_else_is(labels):
+def test_only_exact_draws_are_black_and_dashed(labels):
     shown = variants(owners(*labels))
     for label, own in shown.items():
         assert is_the_oracle(own) == label.startswith("exact")
-    told = {(own["color"], own.get("marker")) for own in shown.values()}
-    assert len(told) == len(labels)
+    appearances = {(own["color"], own.get("marker")) for own in shown.values()}
+    assert len(appearances) == len(labels)
 
 
-def test_words_have_the_same_marker_and_dash_whoever_they_are_of():
+def test_equal_settings_have_equal_markers_and_dashes():
     shown = variants(owners("exact c=1", "exact c=2", "mala c=2", "mala c=1", "hmc c=1", "hmc c=2"))
     for c, dash in ((1, DASHES[0]), (2, DASHES[1])):
         assert len({shown[f"{name} c={c}"]["marker"] for name in ("exact", "mala", "hmc")}) == 1
@@ -90,7 +90,7 @@ def test_words_have_the_same_marker_and_dash_whoever_they_are_of():
     )
 
 
-def test_lines_of_one_sampler_alone_are_nobody_elses():
+def test_shades_of_a_single_sampler_are_no_other_colours():
     shown = variants(owners("mala c=1", "mala c=2", "mala c=3"))
     assert not {own["color"] for own in shown.values()} & set(COLOURS)
 
@@ -119,9 +119,9 @@ def test_no_more_than_two_panels_beside_each_other():
 
 
 def results_of(name, total):
-    made = study(name)
-    data = {cell.id: tree(cell, total(cell)) for cell in made.cells}
-    return StudyResults.from_cells(name, made.cells, data, made.comparison)
+    composed = study(name)
+    data = {cell.id: tree(cell, total(cell)) for cell in composed.cells}
+    return StudyResults.from_cells(name, composed.cells, data, composed.comparison)
 
 
 def labels_in(figure):
@@ -132,15 +132,15 @@ def test_one_line_is_drawn_where_tuning_chose_the_textbook():
     results = results_of("figure2", lambda cell: 5.0 if cell.flat["posterior.alpha"] < 0.2 else 9.0)
     with style():
         figure = comparison_plots.along_sweep(results)
-    told = labels_in(figure)
-    assert "FGTS-VA (exact), textbook and tuned" in told
+    drawn_labels = labels_in(figure)
+    assert "FGTS-VA (exact), textbook and tuned" in drawn_labels
     drawn = [line for line in figure.axes[0].get_lines() if line.get_linestyle() == "--"]
     assert len(drawn) == 1
     assert drawn[0].get_color() == "black"
     assert drawn[0].get_fillstyle() == "full"
 
 
-def test_exponents_say_what_is_hollow_what_is_filled_and_what_is_the_theorys():
+def test_exponents_figure_has_a_legend_for_levels_and_theory():
     results = results_of("table1", lambda cell: cell.flat["environment.dim"])
     with style():
         figure = table1.exponents(results.scaling_lines)
@@ -158,7 +158,7 @@ def test_panels_above_each_other_share_the_label_of_their_rounds():
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "round", "round"]
 
 
-def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
+def test_variants_of_exact_draws_are_horizontal_lines_with_distinct_markers():
     cells = compose(["study=warmstart", "environment=sparse", "rounds=20", "runs=40"]).cells
     data = {cell.id: tree(cell, 5.0) for cell in cells}
     with style():
@@ -170,7 +170,7 @@ def test_variants_of_the_oracle_are_level_lines_with_markers_of_their_own():
     assert len({line.get_marker() for line in level}) == 2
 
 
-def test_an_axis_both_ways_has_numbers_up_to_its_end():
+def test_symmetric_axis_has_tick_labels_up_to_its_end():
     for reach in (47.0, 400.0, 20_000.0):
         ticks = np.array(gap_plots._symmetric_ticks(reach))
         assert 0 in ticks

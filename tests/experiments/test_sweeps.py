@@ -1,6 +1,6 @@
-"""What the figures along a setting show of sampler quality, on made-up cells."""
+"""Sampler quality in figures along a setting, on synthetic cells."""
 
-from helpers.made_up_cells import ROUNDS, RUNS, made_up
+from helpers.synthetic_cells import ROUNDS, RUNS, synthetic_cell
 
 from experiments.analysis.results import StudyResults
 from experiments.config.compose import compose
@@ -10,14 +10,14 @@ FLOOR = 0.04
 
 
 def test_the_floor_of_tv_is_drawn_below_the_lines():
-    words = ["environment=sparse,dense", "sampler=exact,mala", f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = compose([*words, "sampler.num_steps=1,20"]).cells
+    overrides = ["environment=sparse,dense", "sampler=exact,mala", f"rounds={ROUNDS}", f"runs={RUNS}"]
+    cells = compose([*overrides, "sampler.num_steps=1,20"]).cells
     floors = {"sparse": FLOOR, "dense": 2 * FLOOR}
 
     def floor_of(cell):
         return floors[cell.flat["environment"]] * cell.flat.get("sampler.num_steps", 7)
 
-    data = {c.id: made_up(c, 0.1, 0.3, tv_floor=floor_of(c)) for c in cells}
+    data = {c.id: synthetic_cell(c, 0.1, 0.3, tv_floor=floor_of(c)) for c in cells}
     figure = sweeps.against_setting(StudyResults.from_cells("mine", cells, data), "sampler.num_steps")
     for ax, floor in zip(figure.axes[2:], floors.values(), strict=True):
         (line,) = (line for line in ax.lines if line.get_label() == "floor of TV")

@@ -1,9 +1,9 @@
-"""What is shown on a terminal of 80 columns: nothing cut off, no word broken, nothing explained that is not there."""
+"""Output on a terminal of 80 columns: nothing truncated, no word broken, only visible columns explained."""
 
 from io import StringIO
 
 import pytest
-from helpers.made_up_comparison import study
+from helpers.synthetic_comparison import study
 from rich.console import Console
 
 from experiments.cli import listing, terminal
@@ -17,10 +17,10 @@ def printed(shown, width=80):
     return console.file.getvalue()
 
 
-def whole(text, words):
-    """Every word is in the text, and nothing was cut off."""
+def whole(text, expected):
+    """Every expected word is in the text, and nothing was truncated."""
     assert "…" not in text
-    assert not set(words) - set(text.split())
+    assert not set(expected) - set(text.split())
 
 
 def rows_of(cells):
@@ -40,7 +40,7 @@ def test_a_study_with_many_settings_fits():
     assert "acceptance" not in text
 
 
-def test_a_wide_terminal_shows_every_column_and_says_what_it_means():
+def test_a_wide_terminal_shows_and_explains_every_column():
     cells = study("default").cells
     text = printed(terminal.summary_table(rows_of(cells), 200, cells), 200)
     whole(text, ["environment", "sampler", "acc", "grads"])
@@ -48,7 +48,7 @@ def test_a_wide_terminal_shows_every_column_and_says_what_it_means():
     assert "grads: gradients a round" in text
 
 
-def test_columns_that_went_are_not_explained():
+def test_omitted_columns_are_not_explained():
     rows = [
         dict.fromkeys(terminal.NAMES, "x" * 12) | {"environment": e, "sampler": "y" * 20} for e in ("a", "b")
     ]
@@ -73,7 +73,7 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
         for level in ("textbook", "tuned")
     ]
     text = printed(terminal.standings_table(rows, 80))
-    words = [
+    expected = [
         "algorithm",
         "setting",
         "growth",
@@ -83,7 +83,7 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
         "textbook",
         "0.50",
     ]
-    whole(text, words)
+    whole(text, expected)
     assert all(
         text.count(f"{environment}\n") == 1 for environment in (" ".join(e.split()) for e in environments)
     )
@@ -91,11 +91,11 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
 
 
 @pytest.mark.parametrize(("width", "families"), [(80, False), (120, True)])
-def test_no_word_of_a_card_is_broken(width, families):
+def test_sampler_list_breaks_no_word(width, families):
     console = Console(file=StringIO(), width=width, highlight=False)
     listing.show(console, "samplers")
     text = console.file.getvalue().replace("│", " ")
     cards = [cls.info for _, cls in SAMPLERS]
-    told = [line for said in cards for line in (said if families else said[1:])]
-    whole(text, [*SAMPLERS.names(), *(word for line in told for word in line.split())])
+    facts = [line for fields in cards for line in (fields if families else fields[1:])]
+    whole(text, [*SAMPLERS.names(), *(word for line in facts for word in line.split())])
     assert ("family" in text) == families

@@ -1,4 +1,4 @@
-"""Baselines: labels, what they refuse, and regret that grows more slowly than the rounds."""
+"""Baselines: labels, rejected environments, and regret that grows more slowly than the rounds."""
 
 import math
 import re
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import assert_frequencies, standard_error, z_bound
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 
 from fgtsva_ppl import GP, MLP, SGLD, Contextual, Dense, Exact, Homoscedastic, Sparse, Thompson, simulate
 from fgtsva_ppl.agents import (
@@ -47,9 +47,9 @@ class OneByOne(Dense):
 
 
 @pytest.mark.parametrize("agent", [OFUL(radius=0.03), WeightedOFUL(radius=0.3), SAVE(radius=0.1)], ids=repr)
-def test_rounding_decides_nothing(agent: Any) -> None:
+def test_ties_up_to_rounding_do_not_change_actions(agent: Any) -> None:
     """Arms that mirror each other have equal scores: of 25 runs of OFUL most went another way, once."""
-    together, alone = (simulate(world, agent, rounds=200, runs=25) for world in (Dense(), OneByOne()))
+    together, alone = (simulate(bandit, agent, rounds=200, runs=25) for bandit in (Dense(), OneByOne()))
     np.testing.assert_array_equal(together.action, alone.action)
 
 
@@ -73,7 +73,7 @@ class Bent(Contextual):
 
 
 @pytest.mark.parametrize("name", LINEAR_ONLY)
-def test_linear_agents_refuse_other_rewards_before_anything_compiles(name: str) -> None:
+def test_linear_agents_reject_nonlinear_rewards_before_compiling(name: str) -> None:
     agent = AGENTS.build(name)
     check(Contextual(), agent, 10)
     with pytest.raises(InputError, match=f"agent {re.escape(agent.label)} .* linear"):
@@ -81,7 +81,7 @@ def test_linear_agents_refuse_other_rewards_before_anything_compiles(name: str) 
 
 
 @pytest.mark.parametrize("name", ANYWHERE[1:])
-def test_the_others_run_anywhere(name: str) -> None:
+def test_other_agents_run_in_any_environment(name: str) -> None:
     check(Bent(), AGENTS.build(name), 10)
 
 
@@ -90,12 +90,12 @@ def test_bernstein_needs_the_floor() -> None:
         check(Sparse(), WeightedOFUL(floor=False), 10)
 
 
-def test_the_clairvoyant_has_no_regret_and_uniform_plays_all_arms_alike() -> None:
+def test_clairvoyant_has_no_regret_and_uniform_plays_all_arms_equally_often() -> None:
     known = simulate(Contextual(dim=2, arms=4), Clairvoyant(), rounds=20, runs=3)
     assert np.all(known.regret == 0)
     assert len(np.unique(known.action)) == 4
-    blind = simulate(Contextual(dim=2, arms=4), Uniform(), rounds=200, runs=3)
-    assert_frequencies(np.bincount(blind.action.ravel(), minlength=4), np.full(4, 0.25))
+    uniform = simulate(Contextual(dim=2, arms=4), Uniform(), rounds=200, runs=3)
+    assert_frequencies(np.bincount(uniform.action.ravel(), minlength=4), np.full(4, 0.25))
 
 
 def test_thompson_sampling_with_heteroscedastic_weights_is_fgts_va_without_optimism() -> None:
@@ -145,7 +145,7 @@ SLOPE = 0.85
 
 @pytest.mark.parametrize("case", rest_is_slow(SUBLINEAR, ["save, tuned"]))
 def test_regret_is_sublinear(case: str) -> None:
-    """R(T) < 2^0.85 R(T/2), by so much that a fair coin would not show it once in a million times."""
+    """R(T) < 2^0.85 R(T/2), with a false-alarm probability below one in a million."""
     agent, environment = SUBLINEAR[case]
     result = simulate(environment, agent, rounds=1000, runs=100)
     total = result.cumulative_regret
@@ -156,7 +156,7 @@ def test_regret_is_sublinear(case: str) -> None:
 
 @pytest.mark.slow
 def test_greedy_and_uniform_regret_is_linear() -> None:
-    """Nothing guards them: a sub-linear result here would mean that the loop is broken."""
+    """Negative control: a sub-linear result here would mean that the loop is broken."""
     for agent in (Greedy(), Uniform()):
         total = simulate(Sparse(), agent, rounds=1000, runs=50).cumulative_regret.mean(0)
         assert math.log2(total[-1] / total[499]) > 0.9
@@ -178,12 +178,12 @@ def test_one_program_serves_all_radii(cls: Any) -> None:
 
 
 def test_greedy_regresses_on_the_features_of_the_reward() -> None:
-    world, reward = Contextual(dim=2, arms=3), GP(features=7, lengthscale=0.5)
+    bandit, reward = Contextual(dim=2, arms=3), GP(features=7, lengthscale=0.5)
     agent = EpsilonGreedy(reward=reward, lam=0.5, epsilon=0.0)
-    state = agent.start(KEY, world.shape)
+    state = agent.start(KEY, bandit.shape)
     precision, moment = 0.5 * np.eye(7), np.zeros(7)
     for t, answer in enumerate((1.0, -0.5, 0.3)):
-        seen, _ = world.round(jax.random.fold_in(KEY, t), world.start(KEY), jnp.asarray(t))
+        seen, _ = bandit.round(jax.random.fold_in(KEY, t), bandit.start(KEY), jnp.asarray(t))
         features, round = np.asarray(flat_model(reward, 2, 3).embed(seen.actions)), agent.embed(seen)
         np.testing.assert_allclose(
             agent.scores(KEY, state, round), features @ np.linalg.solve(precision, moment), atol=1e-10
@@ -192,4 +192,4 @@ def test_greedy_regresses_on_the_features_of_the_reward() -> None:
         precision += np.outer(features[t], features[t])
         moment += answer * features[t]
     with pytest.raises(InputError, match="needs a reward that is linear in its features"):
-        check(world, Greedy(reward=MLP()), 10)
+        check(bandit, Greedy(reward=MLP()), 10)

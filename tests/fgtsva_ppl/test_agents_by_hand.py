@@ -126,7 +126,7 @@ def test_save_exploits_and_learns_nothing_where_every_arm_is_known() -> None:
     assert int(new.rounds) == 1
 
 
-def test_what_the_horizon_fills_in() -> None:
+def test_horizon_fills_in_derived_settings() -> None:
     agent = SAVE().for_horizon(4000)
     R = math.sqrt(2 * math.log(2 * 4000**2))
     assert agent.alpha == pytest.approx(4000**-1.5 / R)

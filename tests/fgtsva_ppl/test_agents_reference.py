@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 
 from fgtsva_ppl.agents import OFUL, SAVE, LinNATS, LinTS, LinVDTS, WeightedOFUL
 from fgtsva_ppl.agents.save import at

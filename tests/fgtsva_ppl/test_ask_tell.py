@@ -10,7 +10,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers.worlds import PlainLinear, rest_is_slow
+from helpers.played_rounds import PlainLinear, rest_is_slow
 
 from fgtsva_ppl import FGTSVA, MALA, PSGLD, SGLD, TS, Exact, InputError, Linear, Logistic, ThompsonAgent
 from fgtsva_ppl.agents import ask_tell
@@ -31,22 +31,22 @@ def features(t):
     return np.random.default_rng(t).normal(size=(ARMS, DIM))
 
 
-def play(agent, begin, end, sigma=0.5):
+def play(agent, start, end, sigma=0.5):
     arms = []
-    for t in range(begin, end):
+    for t in range(start, end):
         arms.append(agent.ask(features(t), sigma))
         agent.tell(float(features(t)[arms[-1]] @ [1.0, -1.0]))
     return arms
 
 
-def test_it_decides_as_the_agent_of_the_loop_does():
-    asked = ThompsonAgent(posterior=FGTSVA(c=0.1), sampler=Exact(), horizon=50, seed=3)
-    arms = play(asked, 0, 5)
-    inner = asked.settings
+def test_ask_chooses_the_same_arms_as_the_simulation_loop():
+    agent = ThompsonAgent(posterior=FGTSVA(c=0.1), sampler=Exact(), horizon=50, seed=3)
+    arms = play(agent, 0, 5)
+    inner = agent.settings
     assert inner.posterior.alpha == pytest.approx(50**-0.5)
     key = jax.random.key(3)
     stream = [jax.random.fold_in(key, number) for number in (ask_tell.START, ask_tell.ASK)]
-    state = inner.start(jax.random.fold_in(stream[0], 0), asked._shape)
+    state = inner.start(jax.random.fold_in(stream[0], 0), agent._shape)
     for t, arm in enumerate(arms):
         seen = Round(jnp.asarray(features(t)), jnp.asarray(0.5))
         state, action, *_ = ask_tell._act(inner, jax.random.fold_in(stream[1], t), state, seen)
@@ -62,11 +62,11 @@ KEPT = {
 
 
 @pytest.mark.parametrize("case", rest_is_slow(KEPT, ["rows", "minibatches"]))
-def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, case):
+def test_a_loaded_agent_continues_with_identical_bits(tmp_path, small, case):
     reward, sampler, control_variate = KEPT[case]
     agent = ThompsonAgent(reward, FGTSVA(), sampler, control_variate=control_variate, seed=5)
     play(agent, 0, 6)
-    agent.ask(features(6), 0.5)  # and nobody has told the reward yet
+    agent.ask(features(6), 0.5)  # whose reward is still pending
     agent.save(tmp_path / "agent.npz")
     given = {} if isinstance(reward, Linear) else {"reward": reward}
     loaded = ThompsonAgent.load(tmp_path / "agent.npz", **given)
@@ -83,7 +83,7 @@ def test_a_loaded_agent_goes_on_to_the_bit(tmp_path, small, case):
     assert not list(tmp_path.glob(".*"))
 
 
-def test_an_agent_can_be_saved_before_it_was_asked(tmp_path):
+def test_an_agent_can_be_saved_before_the_first_question(tmp_path):
     ThompsonAgent(Logistic(prior_scale=2.0), TS(eta=1.0), MALA(num_steps=7), seed=9).save(tmp_path / "fresh")
     loaded = ThompsonAgent.load(tmp_path / "fresh")
     assert loaded.settings.reward == Logistic(prior_scale=2.0)
@@ -91,7 +91,7 @@ def test_an_agent_can_be_saved_before_it_was_asked(tmp_path):
     assert loaded.seed == 9
 
 
-def test_what_cannot_be_loaded_is_told(tmp_path):
+def test_a_file_that_cannot_be_loaded_is_an_input_error(tmp_path):
     path = tmp_path / "agent.npz"
     with pytest.raises(InputError, match=r"cannot read .*agent.npz: No such file"):
         ThompsonAgent.load(path)
@@ -110,7 +110,7 @@ def test_what_cannot_be_loaded_is_told(tmp_path):
         ThompsonAgent.load(path, reward=Linear())
 
 
-def test_nothing_compiles_but_at_doublings(small):
+def test_ask_compiles_only_when_the_buffer_doubles(small):
     agent = ThompsonAgent(PlainLinear(), FGTSVA(alpha=0.3), QUICK)
     sizes = []
     ask_tell._act.clear_cache()
@@ -125,7 +125,7 @@ def test_nothing_compiles_but_at_doublings(small):
     assert (ask_tell._act._cache_size(), ask_tell._update._cache_size()) == sizes[-1]
 
 
-def test_rewards_may_come_late_and_in_batches():
+def test_rewards_can_be_delayed_and_batched():
     late, prompt = (ThompsonAgent(Linear(), TS(), Exact()) for _ in range(2))
     arms = [late.ask(features(t)) for t in range(3)]
     assert list(late.pending) == [0, 1, 2]
@@ -135,7 +135,7 @@ def test_rewards_may_come_late_and_in_batches():
         late.tell_all({0: 1.0, 7: 1.0})
     with pytest.raises(InputError, match="reward"):
         late.tell_all({0: 1.0, 1: float("nan")})
-    assert list(late.pending) == [0, 1, 2]  # a batch with a mistake is not begun
+    assert list(late.pending) == [0, 1, 2]  # an invalid batch adds nothing
     late.tell_all({2: 0.3, 0: 0.1})
     late.tell(0.2)
     assert not late.pending
@@ -150,12 +150,12 @@ def test_rewards_may_come_late_and_in_batches():
     assert not late.pending
 
 
-def test_probabilities_change_nothing_and_are_those_of_the_posterior():
+def test_probabilities_match_the_posterior_and_change_no_state():
     agent = ThompsonAgent(Linear(), TS(), Exact(), seed=2)
     play(agent, 0, 3, sigma=None)
     before = jax.tree.leaves(agent._state)
-    found = agent.probabilities(features(9), draws=4000)
-    assert found.sum() == pytest.approx(1)
+    shares = agent.probabilities(features(9), draws=4000)
+    assert shares.sum() == pytest.approx(1)
     assert all(np.array_equal(a, b) for a, b in zip(before, jax.tree.leaves(agent._state), strict=True))
     data = agent._state.history.data
     precision = DIM * np.eye(DIM) + 2 * np.asarray(data.gram)
@@ -163,10 +163,10 @@ def test_probabilities_change_nothing_and_are_those_of_the_posterior():
     theta = np.random.default_rng(0).multivariate_normal(mean, np.linalg.inv(precision), 100_000)
     expected = np.bincount(np.argmax(theta @ features(9).T, axis=1), minlength=ARMS) / 100_000
     # five standard errors of a share of 4000, three shares: one false alarm in 500,000
-    np.testing.assert_allclose(found, expected, atol=5 * 0.5 * 4000**-0.5)
+    np.testing.assert_allclose(shares, expected, atol=5 * 0.5 * 4000**-0.5)
 
 
-def test_sigma_is_asked_for_when_it_is_needed():
+def test_sigma_is_required_by_ask_or_tell():
     with pytest.raises(InputError, match="ask needs sigma"):
         ThompsonAgent(posterior=FGTSVA()).ask(features(0))
     agent = ThompsonAgent(posterior=FGTSVA(variance="revealed_after"), sampler=Exact())
@@ -192,13 +192,13 @@ def test_sigma_is_asked_for_when_it_is_needed():
         (np.ones((2, 2)), "features have shape (2, 2), and had (3, 2) before"),
     ],
 )
-def test_features_that_make_no_sense(given, message):
+def test_invalid_features_are_rejected(given, message):
     agent = ThompsonAgent(posterior=TS(), sampler=Exact())
     agent.ask(features(0))
     with pytest.raises(InputError, match=re.escape(message)):
         agent.ask(given)
-    for reward, told in ((np.nan, "must be finite"), ("much", "must be a number")):
-        with pytest.raises(InputError, match=told):
+    for reward, reason in ((np.nan, "must be finite"), ("much", "must be a number")):
+        with pytest.raises(InputError, match=reason):
             agent.tell(reward)
 
 
@@ -213,17 +213,17 @@ def test_the_example_with_a_plain_python_environment_runs(capsys):
     assert float(probabilities.strip("[]\n").split()[0]) > 0.8
 
 
-def test_a_first_question_with_a_mistake_changes_nothing():
+def test_an_invalid_first_question_changes_no_state():
     agent = ThompsonAgent(sampler=QUICK)
     with pytest.raises(InputError, match="ask needs sigma"):
         agent.ask(np.ones((2, 5)))
     wrong = ThompsonAgent(two_features, sampler=QUICK)
     with pytest.raises(InputError, match="reward two_features fails on features of shape"):
         wrong.ask(np.ones((2, 3)), 0.5)
-    for asked in (agent, wrong):
-        asked.ask(features(0), 0.5)
+    for asked_agent in (agent, wrong):
+        asked_agent.ask(features(0), 0.5)
         with pytest.raises(InputError, match=r"features have shape \(4, 2\), and had \(3, 2\) before"):
-            asked.ask(np.ones((4, 2)), 0.5)
+            asked_agent.ask(np.ones((4, 2)), 0.5)
 
 
 def two_features():
@@ -238,7 +238,7 @@ def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     assert ThompsonAgent.load(tmp_path / "agent").seed == 3
 
 
-def test_a_file_that_lacks_something_is_told(tmp_path):
+def test_an_incomplete_file_is_an_input_error(tmp_path):
     ThompsonAgent(sampler=QUICK).save(tmp_path / "agent")
     with np.load(tmp_path / "agent") as file:
         text = json.loads(str(file["about"]))

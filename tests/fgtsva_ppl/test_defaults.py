@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import quick_jit, rest_is_slow
+from helpers.played_rounds import quick_jit, rest_is_slow
 
 from fgtsva_ppl import ENVIRONMENTS, SAMPLERS, Thompson
 from fgtsva_ppl.agents.thompson import ThompsonState
@@ -18,12 +18,12 @@ ADJUSTED = {"mala": (0.5, 0.95), "hmc": (0.7, 0.999), "nuts": (0.7, 0.999)}  # b
 QUICK = ("exact", "psgld", "nuts")
 HORIZON, ROUNDS, RUNS, DIM, ARMS = 10_000, 12, 4, 5, 32
 ALPHA = HORIZON**-0.5
-OUT = 8.0  # standard deviations from the centre, where no draw lies: who does not move stays there
+OUT = 8.0  # standard deviations from the centre, where no draw lies: a sampler that does not move stays there
 
 
 @lru_cache
 def cases():
-    """Rounds to play, and the sums of what came before: nothing, or a run that explored for a while and then knew.
+    """Rounds to play, and the statistics before them: none, or those of a long run that explored first.
 
     Leading axis: stage (late, early), environment, run.
     """
@@ -88,7 +88,7 @@ def played(name):
 
 
 @pytest.mark.parametrize("name", rest_is_slow(SAMPLERS.names(), QUICK))
-def test_after_ten_thousand_rounds_every_sampler_works_by_its_defaults(name):
+def test_every_sampler_works_with_defaults_after_ten_thousand_rounds(name):
     info, distance = (jax.tree.map(lambda x: x[0], part) for part in played(name))
     assert info.num_resets.sum() == 0
     assert info.num_divergent.sum() == 0
@@ -115,13 +115,13 @@ def test_the_papers_samplers_work_from_the_first_round_on(name):
 
 
 @pytest.mark.parametrize("name", rest_is_slow(ADJUSTED, QUICK))
-def test_acceptance_keeps_within_its_band(name):
+def test_acceptance_rate_stays_within_its_band(name):
     rates = played(name)[0].acceptance_rate.mean(axis=(2, 3))  # (stage, environment)
     low, high = ADJUSTED[name]
     assert np.all((rates > low) & (rates < high)), rates
 
 
-def test_the_late_rounds_are_as_hard_as_they_are_said_to_be():
+def test_late_rounds_are_ill_conditioned():
     gram = np.asarray(cases()[0]).reshape(2, len(NAMES), RUNS, DIM, DIM)
     top, bottom = (np.linalg.eigvalsh(DIM * np.eye(DIM) + 2 * gram)[..., i] for i in (-1, 0))
     sparse, deterministic = (np.max((top / bottom)[0, NAMES.index(n)]) for n in ("sparse", "deterministic"))

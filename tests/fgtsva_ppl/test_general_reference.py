@@ -1,7 +1,7 @@
 """HMC and NUTS for logistic and network rewards, at probe rounds, against a long reference that must pass the gate.
 
-What is compared is mean rewards of the round's arms: a network's weights have symmetries, its rewards have none. Its
-curvature changes from place to place, so that one place's whitening serves no other: networks are sampled in plain
+Compared are mean rewards of the round's arms: a network's weights have symmetries, its rewards have none. Its
+curvature depends on the position, so that no whitening is good everywhere: networks are sampled in plain
 coordinates, where the reference has no divergence at all (dense: half of the transitions).
 """
 
@@ -37,21 +37,21 @@ pytestmark = pytest.mark.slow
 
 
 @lru_cache
-def remembered(case):
+def histories(case):
     """Histories after every round, arms pulled at random; and the round that comes next."""
-    reward, world = CASES[case]
+    reward, environment = CASES[case]
     agent = Thompson(reward, FGTSVA(c=0.1)).for_horizon(HORIZON)
-    state = agent.grow(agent.start(jax.random.key(1), world.shape), HORIZON)
+    state = agent.grow(agent.start(jax.random.key(1), environment.shape), HORIZON)
 
     def turn(state, key):
-        place, arm_key = jax.random.split(key)
-        seen, outcome = world.round(place, instance, jnp.asarray(0))
+        round_key, arm_key = jax.random.split(key)
+        seen, outcome = environment.round(round_key, instance, jnp.asarray(0))
         arm = jax.random.randint(arm_key, (), 0, ARMS)
         return agent.update(state, agent.embed(seen), arm, outcome.means[arm] + outcome.noise), state
 
-    instance = world.start(jax.random.key(0))
+    instance = environment.start(jax.random.key(0))
     _, states = jax.lax.scan(turn, state, jax.random.split(jax.random.key(SEED), HORIZON))
-    seen, _ = world.round(jax.random.key(5), instance, jnp.asarray(0))
+    seen, _ = environment.round(jax.random.key(5), instance, jnp.asarray(0))
     return agent, states, Round(*map(jnp.asarray, seen))
 
 
@@ -63,14 +63,14 @@ def values(agent, sampler, state, seen, keys, reference):
 
     def one(key):
         start, further = jax.random.split(key)
-        begin = sampler.init(start, model.draw)
+        initial = sampler.init(start, model.draw)
         if reference:
-            drawn = sampler.trace(further, target, begin, WARM + LENGTH)
+            drawn = sampler.trace(further, target, initial, WARM + LENGTH)
             kept = drawn.position[WARM:]
             return jax.vmap(lambda x: model.function(x)(seen.actions))(kept), jnp.sum(
                 drawn.num_divergent[WARM:]
             )
-        drawn = sampler.sample(further, target, begin)[1]
+        drawn = sampler.sample(further, target, initial)[1]
         return model.function(drawn.position)(seen.actions), drawn.num_divergent
 
     return jax.lax.map(one, keys) if sampler.sequential else jax.vmap(one)(keys)
@@ -78,17 +78,17 @@ def values(agent, sampler, state, seen, keys, reference):
 
 @lru_cache
 def reference(case, probe):
-    agent, states, seen = remembered(case)
+    agent, states, seen = histories(case)
     state = jax.tree.map(lambda x: x[probe - 1], states)
     keys = jax.random.split(jax.random.key(SEED + 100), CHAINS)
-    found, diverged = values(agent, NUTS(preconditioner="none"), state, seen, keys, reference=True)
-    return state, np.asarray(found), int(np.sum(diverged))
+    sampled, diverged = values(agent, NUTS(preconditioner="none"), state, seen, keys, reference=True)
+    return state, np.asarray(sampled), int(np.sum(diverged))
 
 
 @pytest.mark.parametrize("probe", PROBES)
 @pytest.mark.parametrize(("case", "name"), list(SAMPLERS))
-def test_they_agree_with_the_reference(case, name, probe):
-    agent, _, seen = remembered(case)
+def test_mean_rewards_agree_with_the_reference(case, name, probe):
+    agent, _, seen = histories(case)
     state, chains, diverged = reference(case, probe)
     assert rejection_reason(chains, diverged) == ""
     keys = jax.random.split(jax.random.key(SEED + 200), REPLICAS)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import ROUNDS, WORLDS, PlainLinear, played, remembered
+from helpers.played_rounds import ENVIRONMENTS, ROUNDS, PlainLinear, history_after, played
 
 from fgtsva_ppl import FGTSA, Linear
 from fgtsva_ppl.posteriors import posterior_target
@@ -15,12 +15,12 @@ POSTERIOR = FGTSA(eta=0.3, lam=0.7)
 
 
 @pytest.mark.parametrize("reward", [Linear(), PlainLinear()], ids=["sums", "rows"])
-@pytest.mark.parametrize("world", WORLDS)
-def test_spare_room_in_a_history_changes_nothing(world, reward):
-    tight, roomy = (remembered(POSTERIOR, world, reward, spare) for spare in (0, 20))
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_spare_room_in_a_history_changes_nothing(environment, reward):
+    tight, roomy = (history_after(POSTERIOR, environment, reward, spare) for spare in (0, 20))
     model, position = flat_model(reward, 3), jnp.asarray([0.3, -0.2, 0.9])
     values = [
-        jax.value_and_grad(posterior_target(POSTERIOR, model, history, played(world).next).logdensity)(
+        jax.value_and_grad(posterior_target(POSTERIOR, model, history, played(environment).next).logdensity)(
             position
         )
         for history in (tight, roomy, grown(tight, ROUNDS + 20))
@@ -32,7 +32,7 @@ def test_spare_room_in_a_history_changes_nothing(world, reward):
 
 def test_rows_and_action_sets_are_in_the_order_of_play():
     log = played("contextual")
-    history = remembered(POSTERIOR, "contextual", PlainLinear())
+    history = history_after(POSTERIOR, "contextual", PlainLinear())
     np.testing.assert_array_equal(history.data.features[:ROUNDS], log.features)
     np.testing.assert_array_equal(history.data.rewards[:ROUNDS], log.reward)
     np.testing.assert_array_equal(history.data.weights, np.repeat([POSTERIOR.eta, 0], [ROUNDS, 3]))

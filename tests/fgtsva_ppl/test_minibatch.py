@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 
 from fgtsva_ppl import FGTSVA, MLP, SGLD, Contextual, InputError, Linear, Logistic, Thompson
 from fgtsva_ppl.posteriors import VARIANCE_MODELS
@@ -20,7 +20,7 @@ from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Round
 from samplers import Laplace
 
-WORLD = Contextual(dim=2, arms=3)
+ENVIRONMENT = Contextual(dim=2, arms=3)
 ROUNDS, FRESH, BATCH, MANY = 30, 5, 4, 4000
 RNG = np.random.default_rng(0)
 ACTIONS = RNG.normal(size=(ROUNDS + FRESH, 3, 2))
@@ -29,23 +29,23 @@ REWARDS = RNG.uniform(size=ROUNDS + FRESH)
 NEXT = Round(jnp.asarray(RNG.normal(size=(3, 2))), jnp.asarray(0.5))
 
 
-@partial(jax.jit, static_argnames=("begin", "end"))
-def told(agent, state, begin, end):
+@partial(jax.jit, static_argnames=("start", "end"))
+def updated(agent, state, start, end):
     def turn(state, t):
         round = agent.embed(Round(jnp.asarray(ACTIONS)[t], jnp.asarray(0.5)))
         return agent.update(state, round, jnp.asarray(ARMS)[t], jnp.asarray(REWARDS)[t]), None
 
-    return jax.lax.scan(turn, state, jnp.arange(begin, end))[0]
+    return jax.lax.scan(turn, state, jnp.arange(start, end))[0]
 
 
 @lru_cache
 def anchored():
-    """An agent whose anchor was moved after ROUNDS rounds; FRESH more came since. Its weights change all the time."""
+    """An agent whose anchor was moved after ROUNDS rounds, then FRESH more. Its weights change in every round."""
     posterior = FGTSVA(c=0.3, alpha=0.2, variance="estimated")
     agent = Thompson(Logistic(), posterior, SGLD(batch_size=BATCH), control_variate=True)
-    state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS + FRESH + 3)
-    state = agent.grow(told(agent, state, 0, ROUNDS), ROUNDS + FRESH + 3)
-    return agent, told(agent, state, ROUNDS, ROUNDS + FRESH)
+    state = agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), ROUNDS + FRESH + 3)
+    state = agent.grow(updated(agent, state, 0, ROUNDS), ROUNDS + FRESH + 3)
+    return agent, updated(agent, state, ROUNDS, ROUNDS + FRESH)
 
 
 def test_the_gradient_has_no_bias_and_less_noise():
@@ -67,7 +67,7 @@ def test_the_gradient_has_no_bias_and_less_noise():
     assert np.all(ours.std(axis=0) < uniform.std(axis=0) / 2)
 
 
-def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
+def test_anchor_is_a_mode_with_the_gradient_of_all_data():
     agent, state = anchored()
     history, model = state.history, agent.model(3, 2)
     loss = partial(agent.posterior.loss, history)
@@ -84,12 +84,12 @@ def test_the_anchor_is_a_mode_and_knows_what_all_data_pull():
 
 
 @pytest.mark.parametrize("variance", ["estimated", "modelled"])
-def test_the_curvature_is_kept_up_datum_by_datum(variance):
-    """Each datum's at the position of its round; all at one when they are gone through."""
+def test_cached_curvature_is_updated_with_each_datum(variance):
+    """Each datum's at the position of its round; all at one position after a refresh."""
     posterior = FGTSVA(alpha=0.2, variance=variance)
     agents = [Thompson(Logistic(), posterior, SGLD(batch_size=m)) for m in (BATCH, 0)]
-    states = [agent.grow(agent.start(jax.random.key(0), WORLD.shape), ROUNDS) for agent in agents]
-    kept, plain = (told(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
+    states = [agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), ROUNDS) for agent in agents]
+    kept, plain = (updated(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
     position = kept.sampler.position  # nothing was drawn: that of every round so far
 
     def precision(which, state, at):
@@ -106,14 +106,16 @@ def test_the_curvature_is_kept_up_datum_by_datum(variance):
     np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
 
 
-def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
+def test_cost_of_a_minibatch_round_does_not_depend_on_the_number_of_data():
     """In operations that XLA counts, from 1024 rows to 8192; through all data they grow with them."""
 
     def operations(minibatch, rows):
         agent = Thompson(
             MLP(width=4), FGTSVA(variance="estimated", alpha=0.1), SGLD(num_steps=3, batch_size=minibatch)
         )
-        state = jax.eval_shape(lambda key: agent.grow(agent.start(key, WORLD.shape), rows), jax.random.key(0))
+        state = jax.eval_shape(
+            lambda key: agent.grow(agent.start(key, ENVIRONMENT.shape), rows), jax.random.key(0)
+        )
 
         def turn(key, state, seen):
             round = agent.embed(seen)
@@ -126,15 +128,15 @@ def test_a_round_with_minibatches_costs_no_more_when_there_are_more_data():
     assert operations(0, 8192) > 4 * operations(0, 1024)
 
 
-def test_what_is_kept_is_written_in_place():
+def test_buffers_are_updated_in_place():
     """No copy of as many numbers as there is room for within the compiled loop over rounds, several runs at once."""
     room, agent = (
         7919,
         Thompson(Logistic(), FGTSVA(variance="estimated", alpha=0.1), SGLD(num_steps=2, batch_size=BATCH)),
     )
 
-    def begin(key):
-        return agent.grow(agent.start(key, WORLD.shape), room)
+    def start(key):
+        return agent.grow(agent.start(key, ENVIRONMENT.shape), room)
 
     def play(key, state):
         def turn(state, t):
@@ -145,7 +147,7 @@ def test_what_is_kept_is_written_in_place():
         return jax.lax.scan(turn, state, jnp.arange(5))
 
     keys = jax.random.split(jax.random.key(0), 3)
-    states = jax.eval_shape(jax.vmap(begin), keys)
+    states = jax.eval_shape(jax.vmap(start), keys)
     compiled = jax.jit(jax.vmap(play)).lower(keys, states).compile()
     loops = compiled.as_text().partition("\nENTRY ")[0]
     assert f",{room}" in loops
@@ -153,21 +155,21 @@ def test_what_is_kept_is_written_in_place():
 
 
 @pytest.mark.parametrize("variance", rest_is_slow(VARIANCE_MODELS.names(), ["revealed", "modelled"]))
-def test_it_fits_into_the_loop(variance):
+def test_minibatches_run_in_the_simulation_loop(variance):
     posterior, sampler = FGTSVA(variance=variance), SGLD(batch_size=BATCH)
-    check(WORLD, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)
+    check(ENVIRONMENT, Thompson(Logistic(), posterior, sampler, control_variate=True), rounds=5)
     if variance not in ("modelled_by_context", "modelled"):
         with pytest.raises(InputError, match="control_variate needs stored data"):
-            check(WORLD, Thompson(Linear(), posterior, control_variate=True), rounds=5)
+            check(ENVIRONMENT, Thompson(Linear(), posterior, control_variate=True), rounds=5)
 
 
-def test_a_control_variate_without_minibatches_is_refused():
-    """Its curvature is kept up and not taken anew: no fact for a sampler that draws by it."""
+def test_a_control_variate_without_minibatches_is_rejected():
+    """Its curvature is updated, not recomputed, so samplers that need the exact one must not use it."""
     with pytest.raises(InputError, match="control_variate is for minibatch gradients"):
-        check(WORLD, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
+        check(ENVIRONMENT, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
 
 
-def test_the_curvature_costs_no_more_than_rows_do():
+def test_cost_of_the_curvature_is_linear_in_the_rows():
     """In operations that XLA counts: four times the rows are four times the work, not sixteen."""
     model = flat_model(MLP(width=4), 3)
 

@@ -1,4 +1,4 @@
-"""ReplayBuffer of a buffer that are still empty have no say, whatever a reward is at the features they hold."""
+"""Empty rows of a replay buffer have no effect, even if the reward is undefined at their features."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from scipy import stats
 from fgtsva_ppl import FGTSA, FGTSVA, MALA, SGLD, TS, Contextual, Thompson, ThompsonAgent, simulate
 from fgtsva_ppl.types import Round
 
-WORLD = Contextual(dim=2, arms=3)
+ENVIRONMENT = Contextual(dim=2, arms=3)
 RNG = np.random.default_rng(0)
 SEEN = [Round(jnp.asarray(RNG.normal(size=(3, 2))), jnp.asarray(0.5)) for _ in range(4)]
 REWARDS = RNG.normal(size=3)
@@ -31,7 +31,7 @@ def logarithm():
 
 
 def after_three(agent, capacity=8):
-    state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), capacity)
+    state = agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), capacity)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
         state = agent.update(state, agent.embed(seen), jnp.asarray(1), jnp.asarray(reward))
     return agent.grow(state, capacity)
@@ -42,7 +42,7 @@ def norms(scale, actions):
 
 
 @pytest.mark.parametrize("posterior", [TS(eta=2.0), FGTSA(eta=2.0, lam=0.3)], ids=["ts", "fgts_a"])
-def test_the_density_is_that_of_the_data(posterior):
+def test_empty_rows_do_not_change_the_density(posterior):
     agent = Thompson(distance, posterior, MALA()).for_horizon(10)
     target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position, scale = jnp.asarray([0.3]), np.exp(0.3)
@@ -62,26 +62,26 @@ def test_the_density_is_that_of_the_data(posterior):
 
 @pytest.mark.parametrize("program", [distance, logarithm])
 @pytest.mark.parametrize("control_variate", [False, True])
-def test_minibatches_are_larger_than_the_data(program, control_variate):
+def test_minibatches_larger_than_the_data_ignore_empty_rows(program, control_variate):
     agent = Thompson(program, TS(eta=2.0), SGLD(batch_size=6), control_variate=control_variate).for_horizon(
         10
     )
     target = agent.target(after_three(agent), agent.embed(SEEN[3]))
     position = jnp.asarray([0.3])
-    found = target.minibatch_gradient(jax.random.key(0), position, 6)
-    np.testing.assert_allclose(found, jax.grad(target.logdensity)(position), rtol=1e-9)
+    estimate = target.minibatch_gradient(jax.random.key(0), position, 6)
+    np.testing.assert_allclose(estimate, jax.grad(target.logdensity)(position), rtol=1e-9)
 
 
 @pytest.mark.parametrize("program", [distance, logarithm])
-def test_agents_move(program):
-    played = simulate(WORLD, Thompson(program, SIGMA_AFTER, MALA(num_steps=3)), rounds=6, runs=2)
+def test_agents_move_with_empty_rows(program):
+    played = simulate(ENVIRONMENT, Thompson(program, SIGMA_AFTER, MALA(num_steps=3)), rounds=6, runs=2)
     assert not played.num_resets.any()
     assert np.all(played.acceptance_rate.mean(axis=1) > 0)
-    asked = ThompsonAgent(program, SIGMA_AFTER, MALA(num_steps=3), horizon=10)
+    ask_tell = ThompsonAgent(program, SIGMA_AFTER, MALA(num_steps=3), horizon=10)
     for seen, reward in zip(SEEN, REWARDS, strict=False):
-        asked.ask(seen.actions, 0.5)
-        before = np.asarray(asked._state.sampler.position)
-        asked.tell(reward)
-    asked.ask(SEEN[3].actions, 0.5)
-    assert asked.num_resets == 0
-    assert np.any(np.asarray(asked._state.sampler.position) != before)
+        ask_tell.ask(seen.actions, 0.5)
+        before = np.asarray(ask_tell._state.sampler.position)
+        ask_tell.tell(reward)
+    ask_tell.ask(SEEN[3].actions, 0.5)
+    assert ask_tell.num_resets == 0
+    assert np.any(np.asarray(ask_tell._state.sampler.position) != before)

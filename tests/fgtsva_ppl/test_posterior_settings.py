@@ -12,7 +12,7 @@ FAMILY = {"ts": TS(eta=0.3), "fgts_a": FGTSA(lam=0.7), "fgts_b": FGTSB(lam=0.7),
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 100, 10_000])
-def test_what_depends_on_the_horizon_is_filled_in(rounds):
+def test_for_horizon_fills_in_derived_settings(rounds):
     assert FGTSVA().for_horizon(rounds).alpha == pytest.approx(rounds**-0.5)
     assert FGTSB().for_horizon(rounds).lam == pytest.approx(rounds**0.5)
     effective = max(rounds, 2)
@@ -21,13 +21,13 @@ def test_what_depends_on_the_horizon_is_filled_in(rounds):
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_what_is_set_is_left_alone_by_the_horizon(name):
+def test_for_horizon_keeps_given_settings(name):
     posterior = replace(FAMILY[name], maximum="logsumexp", sharpness=3.0, cap=0.5)
     assert posterior.for_horizon(123) == posterior
 
 
 @pytest.mark.parametrize(("posterior", "name"), [(FGTSVA(), "alpha"), (FGTSA(), "lam"), (FGTSB(), "lam")])
-def test_what_depends_on_the_horizon_is_missed_by_name(posterior, name):
+def test_a_missing_derived_setting_is_named(posterior, name):
     with pytest.raises(InputError, match=f"^{name} depends on the horizon"):
         posterior.bonus_scale(jnp.asarray(1.0), jnp.asarray(1.0))
 

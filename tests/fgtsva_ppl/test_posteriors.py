@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import ROUNDS, PlainLinear, played, remembered
+from helpers.played_rounds import ROUNDS, PlainLinear, history_after, played
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, FGTSVA, TS, InputError, Linear
@@ -44,7 +44,7 @@ def reference_peak(values, maximum, sharpness=None, cap=None):
 
 
 def reference(name, peak, log, theta):
-    """The design page's table, line by line, in NumPy: sums over s < t in plain loops."""
+    """The formulas of the posteriors in NumPy: sums over s < t in plain loops."""
     dim = theta.size
     value = np.sum(stats.norm(0, dim**-0.5).logpdf(theta))
     floored = np.maximum(log.sigma, ALPHA)
@@ -64,38 +64,45 @@ def reference(name, peak, log, theta):
 
 
 @lru_cache
-def points(world):
+def points(environment):
     """Positions at which no log-density has a kink within a step of the finite differences."""
-    log = played(world)
+    log = played(environment)
     sets = np.concatenate([log.actions, log.next.actions[None]])
     candidates = np.random.default_rng(3).normal(0, 0.6, (2000, sets.shape[-1]))
     values = np.sort(np.einsum("nd,tkd->ntk", candidates, sets), axis=-1)
-    apart = np.min(values[..., -1] - values[..., -2], axis=1) > MARGIN
+    separated = np.min(values[..., -1] - values[..., -2], axis=1) > MARGIN
     logsums = np.log(np.sum(np.exp(SHARPNESS * values), axis=-1)) / SHARPNESS
     for top in (values[..., -1], logsums):
-        apart &= np.min(np.abs(top - CAP), axis=1) > MARGIN
+        separated &= np.min(np.abs(top - CAP), axis=1) > MARGIN
     capped = np.max(candidates @ log.next.actions.T, axis=1) > CAP
-    chosen = np.concatenate([candidates[apart & side][:3] for side in (capped, ~capped)])
+    chosen = np.concatenate([candidates[separated & side][:3] for side in (capped, ~capped)])
     assert len(chosen) == 6
     return chosen
 
 
 @lru_cache
-def evaluated(name, peak, world, reward):
+def evaluated(name, peak, environment, reward):
     """Target, and values and gradients at the points and at their neighbours on both sides of every axis."""
-    posterior, log = FAMILY[name](**PEAKS[peak]), played(world)
+    posterior, log = FAMILY[name](**PEAKS[peak]), played(environment)
     dim = log.actions.shape[-1]
-    history = remembered(FAMILY[name](), world, reward)  # which the kind of maximum has no part in
+    history = history_after(
+        FAMILY[name](), environment, reward
+    )  # which does not depend on the kind of maximum
     target = posterior_target(posterior, flat_model(reward, dim), history, log.next)
     shifts = np.concatenate([np.zeros((1, dim)), STEP * np.eye(dim), -STEP * np.eye(dim)])
-    where = points(world)[:, None] + shifts
+    where = points(environment)[:, None] + shifts
     value, gradient = jax.jit(jax.vmap(jax.vmap(jax.value_and_grad(target.logdensity))))(where)
     return posterior, history, target, np.asarray(value), np.asarray(gradient)
 
 
 @pytest.fixture(
-    scope="module",  # so that the tests of a case stand together, and share what is compiled for it
-    params=[(name, peak, world) for name in FAMILY for peak in PEAKS for world in ("fixed", "contextual")],
+    scope="module",  # groups the tests of a case, which share compiled programs
+    params=[
+        (name, peak, environment)
+        for name in FAMILY
+        for peak in PEAKS
+        for environment in ("fixed", "contextual")
+    ],
     ids="-".join,
 )
 def case(request):
@@ -103,24 +110,24 @@ def case(request):
 
 
 def test_the_log_density_is_the_papers(case):
-    name, peak, world = case
-    _, _, _, value, _ = evaluated(name, peak, world, Linear())
-    expected = [reference(name, PEAKS[peak], played(world), theta) for theta in points(world)]
+    name, peak, environment = case
+    _, _, _, value, _ = evaluated(name, peak, environment, Linear())
+    expected = [reference(name, PEAKS[peak], played(environment), theta) for theta in points(environment)]
     np.testing.assert_allclose(value[:, 0], expected, rtol=1e-12)
 
 
 def test_the_gradient_is_that_of_finite_differences(case):
-    name, peak, world = case
-    _, _, _, value, gradient = evaluated(name, peak, world, Linear())
+    name, peak, environment = case
+    _, _, _, value, gradient = evaluated(name, peak, environment, Linear())
     dim = gradient.shape[-1]
     differences = (value[:, 1 : 1 + dim] - value[:, 1 + dim :]) / (2 * STEP)
     np.testing.assert_allclose(gradient[:, 0], differences, rtol=1e-6, atol=1e-6)
 
 
 def test_sums_and_rows_give_the_same_number(case):
-    name, peak, world = case
-    _, sums, _, value, gradient = evaluated(name, peak, world, Linear())
-    _, rows, _, generic_value, generic_gradient = evaluated(name, peak, world, PlainLinear())
+    name, peak, environment = case
+    _, sums, _, value, gradient = evaluated(name, peak, environment, Linear())
+    _, rows, _, generic_value, generic_gradient = evaluated(name, peak, environment, PlainLinear())
     assert isinstance(sums.data, SufficientStatistics)
     assert isinstance(rows.data, ReplayBuffer)
     np.testing.assert_allclose(value, generic_value, rtol=1e-12)
@@ -131,9 +138,9 @@ def test_sums_and_rows_give_the_same_number(case):
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
     """To second order, and where derivatives are taken forward too."""
-    world = "fixed"
-    posterior, history, target, value, gradient = evaluated(name, "hard", world, Linear())
-    log, where = played(world), jnp.asarray(points(world))
+    environment = "fixed"
+    posterior, history, target, value, gradient = evaluated(name, "hard", environment, Linear())
+    log, where = played(environment), jnp.asarray(points(environment))
     model = flat_model(Linear(), where.shape[-1])
     plain = model.logdensity(posterior_program(posterior, model, history, log.next))
     np.testing.assert_allclose(value[:, 0], jax.vmap(plain)(where), rtol=1e-13)
@@ -143,32 +150,34 @@ def test_the_formula_of_the_gradient_is_the_derivative_of_the_program(name):
 
 
 def test_past_action_sets_are_kept_where_they_are_needed_only(case):
-    name, peak, world = case
-    _, history, _, _, _ = evaluated(name, peak, world, Linear())
-    assert (history.past is not None) == (name == "fgts_a" and world == "contextual")
+    name, peak, environment = case
+    _, history, _, _, _ = evaluated(name, peak, environment, Linear())
+    assert (history.past is not None) == (name == "fgts_a" and environment == "contextual")
 
 
 def test_gaussian_part_and_bonus_make_up_the_log_density(case):
-    name, peak, world = case
-    posterior, history, target, value, _ = evaluated(name, peak, world, Linear())
+    name, peak, environment = case
+    posterior, history, target, value, _ = evaluated(name, peak, environment, Linear())
     precision, shift = map(np.asarray, target.gaussian)
-    log, dim = played(world), points(world).shape[-1]
+    log, dim = played(environment), points(environment).shape[-1]
     weights = 1 / np.maximum(log.sigma, ALPHA) ** 2 if name == "fgts_va" else np.full(ROUNDS, ETA)
     weighted = weights[:, None] * log.features
     # no 1/2 in the loss: a datum adds 2 eta to the precision
     np.testing.assert_allclose(precision, dim * np.eye(dim) + 2 * log.features.T @ weighted, rtol=1e-12)
     np.testing.assert_allclose(shift, 2 * weighted.T @ log.reward, rtol=1e-12)
     model = flat_model(Linear(), dim)
-    quadratic = [-x @ precision @ x / 2 + shift @ x for x in points(world)]
-    bonus = [float(posterior.bonus(model.function(jnp.asarray(x)), history, log.next)) for x in points(world)]
+    quadratic = [-x @ precision @ x / 2 + shift @ x for x in points(environment)]
+    bonus = [
+        float(posterior.bonus(model.function(jnp.asarray(x)), history, log.next)) for x in points(environment)
+    ]
     rest = value[:, 0] - np.add(quadratic, bonus)
     np.testing.assert_allclose(rest, rest[0], rtol=1e-11)
 
 
-def test_exact_draws_are_offered_where_there_is_an_oracle_only(case):
-    name, peak, world = case
-    _, history, target, _, _ = evaluated(name, peak, world, Linear())
-    _, _, generic, _, _ = evaluated(name, peak, world, PlainLinear())
+def test_exact_draws_exist_only_for_supported_posteriors(case):
+    name, peak, environment = case
+    _, history, target, _, _ = evaluated(name, peak, environment, Linear())
+    _, _, generic, _, _ = evaluated(name, peak, environment, PlainLinear())
     assert (target.exact is not None) == (peak == "hard" and history.past is None)
     assert generic.exact is None
     # rows have no closed form: the factor that is Gaussian for sure is the prior
@@ -177,16 +186,16 @@ def test_exact_draws_are_offered_where_there_is_an_oracle_only(case):
 
 
 def test_the_curvature_of_the_generic_path_is_that_of_the_fast_one(case):
-    name, peak, world = case
-    _, _, target, _, _ = evaluated(name, peak, world, Linear())
-    _, _, generic, _, _ = evaluated(name, peak, world, PlainLinear())
-    position = jnp.asarray(points(world)[0])
+    name, peak, environment = case
+    _, _, target, _, _ = evaluated(name, peak, environment, Linear())
+    _, _, generic, _, _ = evaluated(name, peak, environment, PlainLinear())
+    position = jnp.asarray(points(environment)[0])
     np.testing.assert_allclose(generic.precision(position), target.precision(position), rtol=1e-10)
 
 
 def test_the_current_round_is_in_the_total_variance_and_not_in_the_data():
     posterior, log = FGTSVA(c=C, alpha=ALPHA), played("fixed")
-    history = remembered(posterior, "fixed", Linear())
+    history = history_after(posterior, "fixed", Linear())
     own = np.maximum(log.sigma, ALPHA) ** 2
     np.testing.assert_allclose(history.total_variance, np.sum(own))
     assert history.rounds == ROUNDS
@@ -198,7 +207,7 @@ def test_the_current_round_is_in_the_total_variance_and_not_in_the_data():
         )
 
 
-def test_in_the_first_round_there_is_the_prior_and_the_bonus():
+def test_first_round_has_prior_and_bonus_only():
     log, model = played("fixed"), flat_model(Linear(), 3)
     history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
     theta = points("fixed")[0]
@@ -212,10 +221,10 @@ def test_in_the_first_round_there_is_the_prior_and_the_bonus():
 
 def test_half_the_bayes_temperature():
     """With eta = 1/(2 sigma^2) the posterior is Bayes'; with the paper's 1/sigma^2 it is that one, twice as sharp."""
-    world, sigma = "fixed", 0.5
-    log = played(world)
+    environment, sigma = "fixed", 0.5
+    log = played(environment)
     for eta, factor in [(1 / (2 * sigma**2), 1), (1 / sigma**2, 2)]:
-        history = remembered(TS(eta=eta), world, Linear())
+        history = history_after(TS(eta=eta), environment, Linear())
         target = posterior_target(TS(eta=eta), flat_model(Linear(), 3), history, log.next)
         bayes = 3 * np.eye(3) + factor * log.features.T @ log.features / sigma**2
         np.testing.assert_allclose(target.gaussian.precision, bayes, rtol=1e-12)
@@ -246,17 +255,17 @@ def test_smoothed_maxima_tend_to_the_hard_one(sharpness):
 
 
 def test_the_smoothed_log_density_tends_to_the_hard_one():
-    world = "contextual"
-    _, _, _, hard, hard_gradient = evaluated("fgts_a", "hard", world, Linear())
+    environment = "contextual"
+    _, _, _, hard, hard_gradient = evaluated("fgts_a", "hard", environment, Linear())
     posterior = FGTSA(eta=ETA, lam=LAM, maximum="logsumexp", sharpness=1e4)
-    history = remembered(posterior, world, Linear())
-    target = posterior_target(posterior, flat_model(Linear(), 3), history, played(world).next)
-    value, gradient = jax.jit(jax.vmap(jax.value_and_grad(target.logdensity)))(points(world))
+    history = history_after(posterior, environment, Linear())
+    target = posterior_target(posterior, flat_model(Linear(), 3), history, played(environment).next)
+    value, gradient = jax.jit(jax.vmap(jax.value_and_grad(target.logdensity)))(points(environment))
     np.testing.assert_allclose(value, hard[:, 0], atol=LAM * ROUNDS * np.log(4) / 1e4)
-    np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms are MARGIN apart
+    np.testing.assert_allclose(gradient, hard_gradient[:, 0], atol=1e-9)  # the arms' values differ by MARGIN
 
 
-def test_a_cap_takes_the_feel_good_gradient_away_above_it():
+def test_bonus_has_no_gradient_above_the_cap():
     model, log = flat_model(Linear(), 3), played("fixed")
     history = empty(linear=True, keep_actions=False, arms=8, dim=3, capacity=1)
     posterior = FGTSB(lam=5.0, cap=CAP)
@@ -270,7 +279,7 @@ def test_a_cap_takes_the_feel_good_gradient_away_above_it():
     np.testing.assert_allclose(jax.grad(bonus)(below), 5.0 / np.sqrt(3), rtol=1e-12)
 
 
-def test_softplus_without_a_cap_is_refused():
+def test_softplus_without_a_cap_is_rejected():
     with pytest.raises(InputError, match="maximum=softplus smooths the cap and needs one: set cap"):
         FGTSB(lam=1.0, maximum="softplus").maximum_over_arms(jnp.zeros(3))
 

@@ -65,8 +65,8 @@ def test_a_declared_field_is_simulated_and_aggregated(with_score):
 
 
 def test_a_declared_field_is_stored_and_joined(with_score):
-    words = ["environment=sparse", "environment.dim=2", "agent=uniform", "diagnostics.runs=0"]
-    (cell,) = compose([*words, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    overrides = ["environment=sparse", "environment.dim=2", "agent=uniform", "diagnostics.runs=0"]
+    (cell,) = compose([*overrides, f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
     whole, *parts = (
         simulate(Sparse(dim=2), Scorer(), rounds=ROUNDS, runs=runs, first_run=first)
         for first, runs in ((0, RUNS), (0, 2), (2, 1))
@@ -77,7 +77,7 @@ def test_a_declared_field_is_stored_and_joined(with_score):
     np.testing.assert_array_equal(stored, whole.score.astype(np.float32))
 
 
-def test_arrays_and_back():
+def test_record_survives_a_round_trip_to_arrays():
     arrays = {name: np.full((2, 3), number) for number, name in enumerate(Record.fields())}
     record = Record.from_arrays(arrays)
     assert record.info.num_resets is arrays["num_resets"]

@@ -1,6 +1,6 @@
 """Whitened and Metropolis-adjusted samplers have the regret of exact draws: paired, run by run.
 
-The runs of a pair share truth, variances and noise, so their difference is the sampler's doing alone. |z| <= 4.5 is a
+The runs of a pair share truth, variances and noise, so their difference is caused by the sampler alone. |z| <= 4.5 is a
 false alarm once in 150,000 if there is no difference.
 """
 
@@ -31,19 +31,19 @@ def z(environment, rounds, sampler, **values):
 
 
 @pytest.mark.slow
-def test_for_a_start_a_few_rounds_of_mala():
+def test_regret_of_mala_over_a_few_rounds_equals_that_of_exact_draws():
     assert abs(z("sparse", 50, "mala")) <= LARGEST
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["psgld", "mala", "hmc", "nuts"])
 @pytest.mark.parametrize("environment", ["sparse", "dense"])
-def test_the_regret_is_that_of_exact_draws(environment, sampler):
+def test_regret_equals_that_of_exact_draws(environment, sampler):
     """As long as the default study."""
     assert abs(z(environment, 1000, sampler)) <= LARGEST
 
 
 @pytest.mark.slow
-def test_a_sampler_that_hardly_moves_is_told_apart():
-    """So that the test above means something; at 200 rounds this one was at |z| = 16 and more over ten seeds."""
+def test_a_sampler_that_hardly_moves_is_detected():
+    """Negative control of the test above; at 200 rounds this one was at |z| = 16 and more over ten seeds."""
     assert z("sparse", 200, "psgld", step=1e-6) > LARGEST

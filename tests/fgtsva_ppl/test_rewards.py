@@ -8,8 +8,8 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers.montecarlo import SEED, assert_law, assert_mean, moments
-from helpers.worlds import rest_is_slow
+from helpers.montecarlo import SEED, assert_distribution, assert_mean, moments
+from helpers.played_rounds import rest_is_slow
 from scipy import stats
 
 from fgtsva_ppl import FGTSB, REWARDS, TS, InputError, Linear, LinearFunction
@@ -34,8 +34,8 @@ class Written(Reward):
         return lambda: self.body(dim)
 
 
-def site(name, law, shape=()):
-    return numpyro.sample(name, law.expand(list(shape)).to_event(len(shape)))
+def site(name, distribution, shape=()):
+    return numpyro.sample(name, distribution.expand(list(shape)).to_event(len(shape)))
 
 
 def correlated(dim):
@@ -72,7 +72,7 @@ def student(dim):
 
 
 def heavy(dim):
-    """Quadratic as far as one usually looks: its tails fall half as fast beyond 8 standard deviations."""
+    """Quadratic near its centre: its tails fall half as fast beyond 8 standard deviations."""
     theta = site("theta", dist.Normal(0, 1), [dim])
     numpyro.factor("tails", jnp.sum(jnp.maximum(jnp.abs(theta) - 8, 0) ** 2) / 4)
     return LinearFunction(theta)
@@ -95,7 +95,7 @@ def swapped(dim):
     return LinearFunction(jnp.append(first, site("b", dist.Normal(0, 2.0), [dim - 1])))
 
 
-def test_the_papers_prior_is_found():
+def test_the_papers_prior_is_recognised():
     for dim in (1, 5):
         model = flat_model(Linear(), dim)
         np.testing.assert_allclose(model.gaussian.mean, 0, atol=1e-12)
@@ -107,13 +107,13 @@ def test_the_priors_scale_can_be_set():
     np.testing.assert_allclose(flat_model(Linear(prior_scale=0.5), 2).gaussian.precision, 4 * np.eye(2))
 
 
-def test_a_correlated_prior_with_a_mean_is_found():
+def test_a_correlated_prior_with_a_mean_is_recognised():
     model = flat_model(Written(correlated), DIM)
     np.testing.assert_allclose(model.gaussian.mean, [1, 2, 3], rtol=1e-9)
     np.testing.assert_allclose(model.gaussian.precision, np.linalg.inv(LOWER @ LOWER.T), rtol=1e-9)
 
 
-def test_a_prior_over_several_sites_is_found():
+def test_a_prior_over_several_sites_is_recognised():
     model = flat_model(Written(split), DIM)
     np.testing.assert_allclose(model.gaussian.mean, [1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(model.gaussian.precision, np.diag([4, 0.25, 0.25]), atol=1e-12)
@@ -122,7 +122,7 @@ def test_a_prior_over_several_sites_is_found():
 @pytest.mark.parametrize(
     "body", rest_is_slow([laplace, student, heavy, doubled, swapped, simplex], [heavy, doubled])
 )
-def test_what_is_not_gaussian_in_the_coefficients_is_not_taken_for_it(body):
+def test_other_priors_are_not_taken_for_gaussian(body):
     model = flat_model(Written(body), DIM)
     assert model.linear
     assert model.gaussian is None
@@ -198,13 +198,13 @@ def test_a_draw_and_its_flat_position_are_the_same_thing(body):
         np.testing.assert_allclose(value, sites[name]["value"], rtol=1e-10)
 
 
-def test_draws_have_the_law_of_the_prior():
+def test_draws_have_the_distribution_of_the_prior():
     draws = np.asarray(jax.vmap(flat_model(Linear(), 2).draw)(jax.random.split(jax.random.key(SEED), 20_000)))
     assert_mean(moments(draws), [0, 0, 0.5, 0, 0.5])
     keys = jax.random.split(jax.random.key(SEED), 5000)
     free = np.asarray(jax.vmap(flat_model(Written(scaled), DIM).draw)(keys))
-    assert_law(np.exp(free[:, 0]), stats.halfnorm(scale=2).cdf)
-    assert_law(free[:, 1], stats.norm.cdf)
+    assert_distribution(np.exp(free[:, 0]), stats.halfnorm(scale=2).cdf)
+    assert_distribution(free[:, 1], stats.norm.cdf)
 
 
 @pytest.mark.parametrize("reward", [Written(scaled), Written(nested), Written(laplace)])
@@ -217,7 +217,7 @@ def test_the_precision_of_an_unknown_prior_is_estimated(reward):
     assert np.all((ratio > 0.5) & (ratio < 2))
 
 
-def test_a_discrete_site_is_refused():
+def test_a_discrete_site_is_rejected():
     def discrete(dim):
         index = numpyro.sample("index", dist.Categorical(probs=jnp.ones(4) / 4))
         return lambda features: features[:, 0] * index
@@ -226,7 +226,7 @@ def test_a_discrete_site_is_refused():
         flat_model(Written(discrete), DIM)
 
 
-def test_a_program_without_parameters_is_refused():
+def test_a_program_without_parameters_is_rejected():
     with pytest.raises(InputError, match="reward Written samples no parameters"):
         flat_model(Written(lambda dim: LinearFunction(jnp.ones(dim))), DIM)
 
@@ -245,7 +245,7 @@ def test_an_observed_site_is_not_a_parameter():
 
 
 @pytest.mark.parametrize("name", rest_is_slow(REWARDS.names(), ["linear"]))
-def test_every_registered_reward_is_looked_at_inside_a_compiled_program(name):
+def test_every_registered_reward_can_be_inspected_while_tracing(name):
     reward = REWARDS.build(name)
 
     @jax.jit

@@ -1,4 +1,4 @@
-"""Reward classes beyond the linear one, rewards given as functions, and what is refused before anything compiles."""
+"""Reward classes beyond the linear one, rewards given as functions, and programs rejected before compiling."""
 
 import csv
 import importlib
@@ -11,7 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 import yaml
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from scipy import stats
 
 from experiments.cli import commands
@@ -32,7 +32,7 @@ FEATURES = jnp.asarray(np.random.default_rng(0).normal(size=(ARMS, DIM)))
 
 
 @pytest.mark.parametrize("name", rest_is_slow(REWARDS.names(), ["logistic", "hierarchical", "gp"]))
-def test_every_reward_goes_with_every_kind_of_round(name):
+def test_every_reward_runs_with_every_kind_of_round(name):
     check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=REWARDS.build(name)), rounds=5)
 
 
@@ -46,7 +46,7 @@ def test_a_logistic_reward_is_a_probability():
 
 
 @pytest.mark.slow
-def test_a_network_has_the_layers_that_were_asked_for():
+def test_a_network_has_the_configured_layers():
     model = flat_model(MLP(width=2, depth=2), DIM)
     assert model.size == (DIM * 2 + 2) + (2 * 2 + 2) + (2 + 1)
     position = model.draw(jax.random.key(0))
@@ -105,7 +105,7 @@ def test_biases_of_arms_come_from_a_common_prior():
     np.testing.assert_allclose(model.logdensity(model.program)(position), expected, rtol=1e-12)
 
 
-def test_chains_come_back_under_the_names_of_the_sites():
+def test_stored_chains_have_the_names_of_the_sites():
     numbers = {"rounds": 5, "runs": 1, "seed": 0, "precision": "float64"}
     parts = {"environment": {"name": "contextual", "dim": DIM, "arms": ARMS}, "agent": {"name": "thompson"}}
     parts |= {"posterior": {"name": "ts"}, "sampler": {"name": "mala"}, "reward": {"name": "hierarchical"}}
@@ -157,7 +157,7 @@ def bent(dim):
 """
 
 
-def test_an_installed_package_brings_a_reward_to_the_command(tmp_path, monkeypatch):
+def test_reward_of_an_installed_package_is_available_to_the_command(tmp_path, monkeypatch):
     """As pip would leave it: a module, and an entry point in the group fgtsva.rewards."""
     (tmp_path / "my_rewards.py").write_text(MINE)
     info = tmp_path / "my_rewards-1.0.dist-info"
@@ -168,9 +168,9 @@ def test_an_installed_package_brings_a_reward_to_the_command(tmp_path, monkeypat
     importlib.invalidate_caches()
     monkeypatch.setattr(REWARDS, "_classes", dict(REWARDS))
     monkeypatch.setattr(REWARDS, "_entry_points_loaded", False)
-    words = ["reward=bent", "environment=contextual", "environment.dim=2", "environment.arms=3"]
-    words += ["sampler=mala", "sampler.num_steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
-    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words, f"output={tmp_path / 'out'}", "--quiet"])
+    overrides = ["reward=bent", "environment=contextual", "environment.dim=2", "environment.arms=3"]
+    overrides += ["sampler=mala", "sampler.num_steps=1", "rounds=3", "runs=1", "diagnostics.runs=0"]
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *overrides, f"output={tmp_path / 'out'}", "--quiet"])
     with pytest.raises(SystemExit, match="0"):
         commands.main()
     with open(tmp_path / "out" / "summary.csv", newline="") as table:
@@ -242,7 +242,7 @@ def endless():
         ),
     ],
 )
-def test_a_broken_program_is_told_in_one_line(program, message):
+def test_an_invalid_program_is_reported_in_one_line(program, message):
     known = play_rounds._cache_size()
     with pytest.raises(InputError) as error:
         check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=program), rounds=5)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import PlainLinear, rest_is_slow
+from helpers.played_rounds import PlainLinear, rest_is_slow
 
 from fgtsva_ppl import (
     FGTSA,
@@ -78,7 +78,7 @@ def test_a_run_is_the_same_on_one_device_as_on_two(name, device):
 
 
 @pytest.mark.parametrize("name", rest_is_slow(AGENTS, QUICK))
-def test_a_run_is_the_same_when_it_is_played_again(name):
+def test_a_run_is_reproducible(name):
     assert_same(simulate(*AGENTS[name], rounds=ROUNDS, runs=MANY), many(name))
 
 
@@ -88,15 +88,15 @@ def test_seeds_and_runs_differ():
     assert len({row.tobytes() for row in np.concatenate([ours, theirs])}) == 50
 
 
-def test_looking_into_rounds_does_not_change_them():
+def test_probes_do_not_change_the_run():
     environment, agent = AGENTS["mala"]
-    looked = simulate(environment, agent, rounds=ROUNDS, runs=MANY, probes=[1, 7, ROUNDS])
-    assert_same(looked, many("mala"))
-    assert [snapshot.round for snapshot in looked.snapshots] == [1, 7, ROUNDS]
-    assert all((s.states.history.rounds == s.round - 1).all() for s in looked.snapshots)
+    probed = simulate(environment, agent, rounds=ROUNDS, runs=MANY, probes=[1, 7, ROUNDS])
+    assert_same(probed, many("mala"))
+    assert [snapshot.round for snapshot in probed.snapshots] == [1, 7, ROUNDS]
+    assert all((s.states.history.rounds == s.round - 1).all() for s in probed.snapshots)
 
 
-def test_the_fast_path_plays_as_the_generic_one():
+def test_fast_and_generic_paths_choose_the_same_arms():
     """Sums against rows, past the first growth of the buffer: the same arms from the first round to the last."""
     agents = [Thompson(reward=reward, sampler=PSGLD(num_steps=3)) for reward in (Linear(), PlainLinear())]
     ours, theirs = (simulate(Sparse(dim=3), agent, rounds=80, runs=25) for agent in agents)
@@ -110,7 +110,7 @@ class StopHereError(Exception):
 
 
 class Notebook:
-    """A checkpoint that keeps everything, and interrupts after some pieces."""
+    """A checkpoint that keeps everything, and interrupts after some chunks."""
 
     def __init__(self, pieces):
         self.pieces, self.left = pieces, None
@@ -127,23 +127,23 @@ class Notebook:
 
 @pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(80, marks=pytest.mark.slow)])  # 80: the buffer grows
 @pytest.mark.parametrize("name", rest_is_slow(["mala", "rows"], QUICK))
-def test_an_interrupted_run_goes_on_to_the_same_bits(name, rounds):
+def test_an_interrupted_run_continues_to_the_same_bits(name, rounds):
     setting = {"rounds": rounds, "runs": MANY, "probes": [1, 7, rounds]}
     whole = simulate(*AGENTS[name], **setting)
-    notebook, told = Notebook(3), []
+    notebook, reported = Notebook(3), []
     for _ in range(2):
         with pytest.raises(StopHereError):
             simulate(*AGENTS[name], **setting, checkpoint=notebook)
         notebook.pieces = 4
     notebook.pieces = 100
-    resumed = simulate(*AGENTS[name], **setting, checkpoint=notebook, progress=told.append)
-    assert len(told) < 16 - 6  # what was done is not done again
+    resumed = simulate(*AGENTS[name], **setting, checkpoint=notebook, progress=reported.append)
+    assert len(reported) < 16 - 6  # finished chunks are not computed again
     assert_same(resumed, whole)
     for ours, theirs in zip(resumed.snapshots, whole.snapshots, strict=True):
         jax.tree.map(np.testing.assert_array_equal, ours, theirs)
 
 
-def test_what_another_number_of_devices_left_is_not_taken_up():
+def test_a_checkpoint_of_another_number_of_devices_is_not_used():
     notebook = Notebook(2)
     with pytest.raises(StopHereError):
         simulate(*AGENTS["mala"], rounds=ROUNDS, runs=3, checkpoint=notebook)
@@ -156,7 +156,7 @@ def test_what_another_number_of_devices_left_is_not_taken_up():
 
 @settings
 class Known(Sparse):
-    """A truth that one may know."""
+    """An environment with a known truth."""
 
     def start(self, key):
         return Instance(jnp.asarray([0.6, -0.8]), jnp.asarray(hypercube(2)))
@@ -180,7 +180,7 @@ class Seer(Agent):
         return state
 
 
-def test_a_clairvoyant_has_no_regret_and_the_worst_player_all_of_it():
+def test_the_best_player_has_no_regret_and_the_worst_has_the_largest():
     best, worst = (simulate(Known(dim=2), Seer(sign=sign), rounds=20, runs=2) for sign in (1.0, -1.0))
     assert np.all(best.regret == 0)
     np.testing.assert_allclose(worst.regret, 2 * 1.4 / np.sqrt(2), rtol=1e-12)
@@ -202,20 +202,20 @@ def test_regret_is_not_negative_and_adds_up(name):
 
 
 @pytest.mark.parametrize("rounds", rest_is_slow([1, 17], []))
-def test_rounds_need_not_be_divisible_by_the_number_of_pieces(rounds):
-    told = []
+def test_rounds_need_not_be_divisible_by_the_number_of_chunks(rounds):
+    reported = []
     agent = Thompson(posterior=FGTSVA(alpha=0.2), sampler=PSGLD(num_steps=2))
-    result = simulate(Sparse(dim=2), agent, rounds=rounds, runs=2, progress=told.append)
+    result = simulate(Sparse(dim=2), agent, rounds=rounds, runs=2, progress=reported.append)
     assert result.regret.shape == (2, rounds)
-    assert told[-1] == rounds
-    assert told == sorted(set(told))
-    assert len(told) <= 16
-    # with alpha given the horizon has no part in a round: a longer run begins as a shorter one
+    assert reported[-1] == rounds
+    assert reported == sorted(set(reported))
+    assert len(reported) <= 16
+    # with alpha given the horizon has no part in a round: a longer run starts like a shorter one
     longer = simulate(Sparse(dim=2), agent, rounds=33, runs=2)
     assert_same(result, longer, rounds=slice(0, rounds))
 
 
 @pytest.mark.parametrize(("rounds", "runs"), [(0, 1), (1, 0), (-3, 2), (2, -1)])
-def test_no_rounds_or_no_runs_are_refused(rounds, runs):
+def test_zero_rounds_or_runs_are_rejected(rounds, runs):
     with pytest.raises(InputError, match=f"^rounds={rounds} and runs={runs} must be at least 1$"):
         simulate(Sparse(), Thompson(), rounds=rounds, runs=runs)

@@ -1,7 +1,7 @@
-"""What the loop compiles, and what it refuses before it compiles anything."""
+"""What the loop compiles, and what it rejects before compiling."""
 
 import pytest
-from helpers.worlds import PlainLinear
+from helpers.played_rounds import PlainLinear
 
 from fgtsva_ppl import (
     FGTSA,
@@ -22,7 +22,7 @@ from fgtsva_ppl.simulation import check, play_rounds
 from fgtsva_ppl.simulation.loop import MAX_CHUNK_ROUNDS, MIN_CHUNKS, chunk_length
 
 
-def test_numbers_compile_nothing_anew():
+def test_changing_numbers_does_not_recompile():
     def play(p=0.1, scale=1.0, c=0.003, alpha=0.2, step=1.0, steps=2, seed=0, first_run=0):
         agent = Thompson(posterior=FGTSVA(c=c, alpha=alpha), sampler=MALA(num_steps=steps, step_size=step))
         simulate(Sparse(dim=2, p=p, scale=scale), agent, rounds=8, runs=2, seed=seed, first_run=first_run)
@@ -38,7 +38,7 @@ def test_numbers_compile_nothing_anew():
     assert play(seed=5, first_run=3) == known
 
 
-def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
+def test_changing_numbers_of_posteriors_and_samplers_does_not_recompile():
     def play(lam, eta, step):
         agent = Thompson(posterior=FGTSB(lam=lam, eta=eta), sampler=PSGLD(num_steps=2, step_size=step))
         simulate(Dense(dim=2), agent, rounds=8, runs=2)
@@ -48,7 +48,7 @@ def test_numbers_of_other_posteriors_and_samplers_compile_nothing_anew():
     assert play(3.0, 0.1, 0.2) == known
 
 
-def test_derived_numbers_compile_nothing_anew():
+def test_changing_derived_numbers_does_not_recompile():
     def play(posterior):
         simulate(Sparse(dim=2), Thompson(posterior=posterior, sampler=MALA(num_steps=2)), rounds=8, runs=2)
         return play_rounds._cache_size()
@@ -56,8 +56,8 @@ def test_derived_numbers_compile_nothing_anew():
     assert play(FGTSVA()) == play(FGTSVA(alpha=0.3))
 
 
-def test_structure_compiles_anew():
-    """So that the tests above mean something."""
+def test_changing_structure_recompiles():
+    """Negative control of the tests above."""
 
     def play(preconditioner):
         simulate(
@@ -71,7 +71,7 @@ def test_structure_compiles_anew():
     assert play("dense") + 1 == play("none")
 
 
-def test_a_run_is_cut_into_pieces_that_share_one_program():
+def test_chunks_of_a_run_share_one_program():
     known = play_rounds._cache_size()
     simulate(
         Sparse(dim=2, arms=3), Thompson(sampler=MALA(num_steps=5)), rounds=32, runs=2
@@ -86,7 +86,7 @@ def test_a_buffer_compiles_once_for_each_capacity():
     assert play_rounds._cache_size() == known + 3  # 64, 128, 256
 
 
-def test_pieces_are_short_however_long_a_run_is():
+def test_chunks_stay_short_in_long_runs():
     for rounds, record_every in (
         (1, 1),
         (32, 1),
@@ -118,7 +118,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_does_not_fit_is_said_before_anything_compiles(what):
+def test_invalid_combinations_are_rejected_before_compiling(what):
     environment, sampler, posterior, message = REFUSED[what]
     agent = Thompson(posterior=posterior, sampler=sampler)
     known = play_rounds._cache_size()
@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_said_before_anything_compiles(what):
     assert play_rounds._cache_size() == known
 
 
-def test_what_fits_passes_the_check():
+def test_valid_combinations_pass_the_check():
     for environment in (Sparse(), Contextual()):
         for posterior in (FGTSVA(), FGTSB(), TS()):
             check(environment, Thompson(posterior=posterior, sampler=Exact()), 100)

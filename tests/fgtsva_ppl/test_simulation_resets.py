@@ -16,7 +16,7 @@ from samplers.settings import settings, traced_float
 
 @settings
 class Flaky(Sampler):
-    """Draws at random, and not a number every so often."""
+    """Draws from a normal distribution, and NaN at random times."""
 
     rate: float = traced_float(default=0.3, ge=0, le=1, doc="how often")
 
@@ -33,7 +33,7 @@ class Flaky(Sampler):
         return SamplerState(broken, tuning), draw
 
 
-def test_non_finite_chains_are_counted_and_put_back():
+def test_non_finite_chains_are_counted_and_reset():
     agent, environment = Thompson(sampler=Flaky()).for_horizon(10), Sparse(dim=3)
     instance = environment.start(jax.random.key(0))
     state = agent.start(jax.random.key(1), environment.shape)
@@ -54,7 +54,7 @@ def test_non_finite_chains_are_counted_and_put_back():
     assert 0 < num_resets < 40
 
 
-def test_the_count_of_restored_chains_is_in_the_results():
+def test_number_of_resets_is_in_the_results():
     result = simulate(Sparse(dim=3), Thompson(sampler=Flaky()), rounds=40, runs=50)
     assert_mean(result.num_resets.mean(axis=1), 0.3)
     assert np.all(np.isfinite(result.regret))
@@ -62,7 +62,7 @@ def test_the_count_of_restored_chains_is_in_the_results():
     assert not np.any(sound.num_resets)
 
 
-def test_a_chain_that_never_is_finite_plays_where_it_started():
+def test_a_chain_that_is_never_finite_stays_at_its_start():
     result = simulate(Sparse(dim=3), Thompson(sampler=Flaky(rate=1.0)), rounds=10, runs=25)
     assert np.all(result.num_resets)
     assert np.all(result.action == result.action[:, :1])

@@ -1,4 +1,4 @@
-"""Common random numbers: every agent meets the same runs, and draws with keys of its own."""
+"""Common random numbers: every agent sees the same runs, and draws with its own keys."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ class Watcher(Agent):
 @pytest.mark.parametrize(
     "environment", [pytest.param(Dense(dim=3), marks=pytest.mark.slow), Contextual(dim=3, arms=4, p=0.5)]
 )
-def test_whoever_plays_meets_the_same_truth_actions_variances_and_noise(environment):
+def test_all_agents_see_the_same_truth_actions_variances_and_noise(environment):
     inner = [
         Thompson(sampler=PSGLD(num_steps=2)),
         Thompson(posterior=TS(), sampler=MALA(num_steps=3)),

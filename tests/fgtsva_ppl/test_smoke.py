@@ -1,7 +1,7 @@
 """Two rounds of every sampler, environment and posterior that the registries know.
 
-All triples are gone through abstractly. What is compiled and played covers all pairs: the sampler meets nothing but
-a log-density, whoever made it. Environments of one shape share a program, in which a number says whose turn it is.
+All triples are checked abstractly. The compiled and played ones cover all pairs: a sampler sees a log-density only.
+Environments of one shape share a program, in which a number selects the environment.
 """
 
 import itertools
@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import OTHERS, STUDIED, quick_jit
+from helpers.played_rounds import OTHERS, STUDIED, quick_jit
 
 from fgtsva_ppl import ENVIRONMENTS, POSTERIORS, SAMPLERS, InputError, Thompson
 from fgtsva_ppl.simulation import check
@@ -47,11 +47,11 @@ class OneOf(Environment):
 
 
 def groups():
-    made = defaultdict(list)
+    built = defaultdict(list)
     for name, values in SMALL.items():
         environment = ENVIRONMENTS.build(name, values)
-        made[environment.shape].append((name, environment))
-    return {"+".join(n for n, _ in group): tuple(e for _, e in group) for group in made.values()}
+        built[environment.shape].append((name, environment))
+    return {"+".join(n for n, _ in group): tuple(e for _, e in group) for group in built.values()}
 
 
 GROUPS = groups()
@@ -85,24 +85,24 @@ def two_rounds(environment, agent, key):
     return carry.agent, record
 
 
-def made(sampler, posterior):
+def built(sampler, posterior):
     return Thompson(posterior=POSTERIORS.build(posterior), sampler=SAMPLERS.build(sampler))
 
 
 @pytest.mark.parametrize(
     ("sampler", "posterior", "group"), [case for case in ALL if case[0] in ("exact", "mala")]
 )
-def test_what_goes_together_is_said_beforehand(sampler, posterior, group):
+def test_invalid_combinations_are_known_before_simulating(sampler, posterior, group):
     if (sampler, posterior, group) in REFUSED:
         with pytest.raises(InputError, match="exact draws"):
-            check(OneOf(GROUPS[group]), made(sampler, posterior), 2)
+            check(OneOf(GROUPS[group]), built(sampler, posterior), 2)
     else:
-        check(OneOf(GROUPS[group]), made(sampler, posterior), 2)
+        check(OneOf(GROUPS[group]), built(sampler, posterior), 2)
 
 
 @pytest.mark.parametrize(("sampler", "posterior", "group"), [_marked(case) for case in PLAYED])
 def test_two_rounds(sampler, posterior, group):
-    agent = made(sampler, posterior)
+    agent = built(sampler, posterior)
     for which, environment in enumerate(GROUPS[group]):
         for key in jax.random.split(jax.random.key(3), 2):
             state, record = two_rounds(OneOf(GROUPS[group], float(which)), agent.for_horizon(2), key)

@@ -1,4 +1,4 @@
-"""Variance that is revealed late or never: posteriors against their written-out densities, and what an agent learns."""
+"""Variance that is revealed late or never: posteriors against explicit densities, and the learnt variance."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers.worlds import PlainLinear
+from helpers.played_rounds import PlainLinear
 from scipy import stats
 
 from fgtsva_ppl import (
@@ -31,7 +31,7 @@ from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Round
 
 DIM, ARMS, ALPHA, C = 2, 3, 0.2, 0.4
-WORLD = Contextual(dim=DIM, arms=ARMS)
+ENVIRONMENT = Contextual(dim=DIM, arms=ARMS)
 RNG = np.random.default_rng(0)
 DATA = [
     (RNG.normal(size=(ARMS, DIM)), sigma, arm, reward)
@@ -40,10 +40,10 @@ DATA = [
 NEXT = Round(jnp.asarray(RNG.normal(size=(ARMS, DIM))), jnp.asarray(0.7))
 
 
-def told(variance, reward=None):
+def state_after(variance, reward=None):
     """An agent and its state after the data, its draw in all rounds being zero."""
     agent = Thompson(reward or Linear(), FGTSVA(c=C, alpha=ALPHA, variance=variance), HMC())
-    state = agent.grow(agent.start(jax.random.key(0), WORLD.shape), 5)
+    state = agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), 5)
     state = state._replace(sampler=state.sampler._replace(position=jnp.zeros_like(state.sampler.position)))
     for actions, sigma_t, arm, seen_reward in DATA:
         seen = agent.embed(Round(jnp.asarray(actions), jnp.asarray(sigma_t)))
@@ -69,8 +69,8 @@ def density(agent, state, position):
     return float(agent.target(state, agent.embed(NEXT)).logdensity(jnp.asarray(position)))
 
 
-def test_revealed_afterwards_the_past_weighs_as_it_did_and_optimism_goes_by_the_average():
-    agent, state = told(RevealedAfter(initial_sigma=0.8))
+def test_revealed_after_weights_by_true_variances_and_scales_the_bonus_by_their_mean():
+    agent, state = state_after(RevealedAfter(initial_sigma=0.8))
     for theta in RNG.normal(size=(3, DIM)):
         own = max((0.8**2 + FLOORED.sum()) / 4, ALPHA**2)
         loss = np.sum((REWARDS - FEATURES @ theta) ** 2 / FLOORED)
@@ -81,8 +81,8 @@ def test_revealed_afterwards_the_past_weighs_as_it_did_and_optimism_goes_by_the_
 
 
 @pytest.mark.parametrize("reward", [Linear(), PlainLinear()])
-def test_estimated_all_data_have_the_weight_of_the_residuals_so_far(reward):
-    agent, state = told("estimated", reward)
+def test_estimated_variance_is_the_mean_squared_residual(reward):
+    agent, state = state_after("estimated", reward)
     shown = np.maximum(np.abs(REWARDS), ALPHA) ** 2  # the draws were zero
     estimate = (1 + shown.sum()) / 4
     for theta in RNG.normal(size=(3, DIM)):
@@ -97,8 +97,8 @@ def test_estimated_all_data_have_the_weight_of_the_residuals_so_far(reward):
 
 @pytest.mark.parametrize("reward", [Linear(), PlainLinear()])
 @pytest.mark.parametrize("variance", ["modelled", "modelled_by_context"])
-def test_modelled_the_noise_is_sampled_with_the_rest(variance, reward):
-    agent, state = told(variance, reward)
+def test_modelled_noise_is_sampled_with_the_other_parameters(variance, reward):
+    agent, state = state_after(variance, reward)
     model = agent.model(ARMS, DIM)
     assert model.noisy
     assert model.linear == (variance == "modelled" and isinstance(reward, Linear))
@@ -118,9 +118,9 @@ def test_modelled_the_noise_is_sampled_with_the_rest(variance, reward):
 
 @pytest.mark.slow
 def test_the_curvature_of_a_modelled_variance_bounds_the_expected_hessian():
-    agent, state = told("modelled_by_context", PlainLinear())
-    other, sums = told("modelled")
-    _, rows = told("modelled", PlainLinear())
+    agent, state = state_after("modelled_by_context", PlainLinear())
+    other, sums = state_after("modelled")
+    _, rows = state_after("modelled", PlainLinear())
     position = jnp.asarray([0.3, 0.5, -0.2])
     ours = other.target(sums, other.embed(NEXT)).precision(position)
     plain = Thompson(PlainLinear(), other.posterior)
@@ -144,7 +144,7 @@ def test_the_curvature_of_a_modelled_variance_bounds_the_expected_hessian():
     assert np.all(np.linalg.eigvalsh(gauss_newton - expected) >= -1e-9)
 
 
-def test_a_program_may_bring_its_own_model_of_the_noise():
+def test_a_program_can_define_its_own_noise_model():
     def own(dim):
         theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
         noise = numpyro.sample("noise", dist.HalfNormal(1.0))
@@ -154,30 +154,30 @@ def test_a_program_may_bring_its_own_model_of_the_noise():
     assert set(model.constrain(jnp.zeros(DIM + 1))) == {"theta", "noise"}
     for posterior in (FGTSVA(), TS()):
         with pytest.raises(InputError, match="needs posterior fgts_va with variance=modelled"):
-            check(WORLD, Thompson(own, posterior), 3)
+            check(ENVIRONMENT, Thompson(own, posterior), 3)
 
 
 @pytest.mark.parametrize("variance", VARIANCE_MODELS.names())
-def test_who_can_do_with_which_knowledge(variance):
+def test_agents_reject_variance_models_they_do_not_support(variance):
     posterior = FGTSVA(variance=variance)
-    check(WORLD, Thompson(posterior=posterior), 3)
+    check(ENVIRONMENT, Thompson(posterior=posterior), 3)
     if variance in ("modelled", "modelled_by_context"):
         with pytest.raises(InputError, match="no exact draws"):
-            check(WORLD, Thompson(posterior=posterior, sampler=Exact()), 3)
+            check(ENVIRONMENT, Thompson(posterior=posterior, sampler=Exact()), 3)
     else:
-        check(WORLD, Thompson(posterior=posterior, sampler=Exact()), 3)
+        check(ENVIRONMENT, Thompson(posterior=posterior, sampler=Exact()), 3)
     if variance != "revealed":
         with pytest.raises(
             InputError,
             match=f"agent ensemble needs sigma_t before the action, not posterior.variance={variance}",
         ):
-            check(WORLD, Ensemble(posterior=posterior), 3)
+            check(ENVIRONMENT, Ensemble(posterior=posterior), 3)
 
 
 @pytest.mark.slow
-def test_the_estimate_finds_the_noise():
+def test_estimated_variance_converges_to_the_true_one():
     """After 400 rounds of noise 0.5: residuals of draws are a little larger, the more the shorter the past."""
-    noisy = WithNoise(WORLD, NOISES.build("constant", {"scale": 0.5}))
+    noisy = WithNoise(ENVIRONMENT, NOISES.build("constant", {"scale": 0.5}))
     agent = Thompson(posterior=FGTSVA(variance="estimated"), sampler=Exact())
     played = simulate(noisy, agent, rounds=400, runs=4, probes=[400])
     history = played.snapshots[0].states.history

@@ -97,9 +97,9 @@ class Page:
 
     def run(self, script: str):
         """The value of an expression, evaluated in the page."""
-        found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in result, result["exceptionDetails"]
+        return result["result"].get("value")
 
     def press(self, key: str, code: int, text: str = "") -> None:
         """A key on the keyboard."""
@@ -123,10 +123,10 @@ class Page:
         return self.mine("Runtime.exceptionThrown") + self.mine("Log.entryAdded") + calls
 
     def fetched(self) -> set[str]:
-        """All that was asked for beside the file itself."""
+        """The addresses that were requested besides the file itself."""
         self.run("0")
-        asked = {event["request"]["url"] for event in self.mine("Network.requestWillBeSent")}
-        return {url for url in asked if url != self.address and not url.startswith("data:")}
+        requested = {event["request"]["url"] for event in self.mine("Network.requestWillBeSent")}
+        return {url for url in requested if url != self.address and not url.startswith("data:")}
 
     def close(self) -> None:
         self.browser.call("Target.closeTarget", targetId=self.target)
@@ -137,7 +137,7 @@ class Page:
 
 
 def find() -> str | None:
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+    return next((result for name in NAMES if (result := shutil.which(name))), None)
 
 
 @contextmanager

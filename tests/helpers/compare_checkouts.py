@@ -120,16 +120,24 @@ def _chosen() -> dict[str, list[str]]:
 
 def play(checkout: Path, folder: Path, renames: dict[str, str]) -> None:
     """Runs every study with the code of a checkout."""
-    for name, words in _chosen().items():
+    for name, overrides in _chosen().items():
         if (folder / name / "results.nc").exists():
             continue
-        told = []
-        for word in words:
-            key, _, value = word.partition("=")
-            told.append(f"{renames.get(key, key)}={value}")
+        renamed = []
+        for override in overrides:
+            key, _, value = override.partition("=")
+            renamed.append(f"{renames.get(key, key)}={value}")
         command = "from experiments.cli import main; main()"
         subprocess.run(
-            [sys.executable, "-c", command, "run", "--quiet", *told, f"output={(folder / name).resolve()}"],
+            [
+                sys.executable,
+                "-c",
+                command,
+                "run",
+                "--quiet",
+                *renamed,
+                f"output={(folder / name).resolve()}",
+            ],
             cwd=checkout,
             env={**os.environ, "FGTSVA_CACHE": str(folder.resolve() / "cache"), "PYTHONPATH": str(checkout)},
             check=False,
@@ -173,11 +181,11 @@ def _cells(folder: Path) -> list[dict[str, np.ndarray]]:
     import yaml
 
     order = list(yaml.safe_load((folder / "config.yaml").read_text())["cells"])
-    found = []
+    cells = []
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         for key in order:
             if key not in tree["cells"].children:
-                found.append({})
+                cells.append({})
                 continue
             cell = tree["cells"][key].load()
             arrays = {}
@@ -185,13 +193,13 @@ def _cells(folder: Path) -> list[dict[str, np.ndarray]]:
                 inner = node.path.split(key, 1)[1]
                 for variable, values in node.to_dataset(inherit=False).variables.items():
                     arrays[f"{inner}/{RENAMED.get(str(variable), variable)}"] = np.asarray(values.values)
-            found.append(arrays)
-    return found
+            cells.append(arrays)
+    return cells
 
 
 if __name__ == "__main__":
     verb, first, second, *rest = sys.argv[1:]
     if verb == "play":
-        play(Path(first), Path(second), dict(word.split("=") for word in rest))
+        play(Path(first), Path(second), dict(rename.split("=") for rename in rest))
     else:
         sys.exit(1 if compare(Path(first), Path(second)) else 0)

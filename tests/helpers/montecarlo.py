@@ -1,10 +1,10 @@
-"""Statistical assertions. Each raises a false alarm with probability ALARM at most, whatever it compares.
+"""Statistical assertions. Each raises a false alarm with probability ALARM at most.
 
-All of them want independent replicas: one value per chain, not many values of one chain. Then the central limit
+All of them need independent replicas: one value per chain, not many values of one chain. Then the central limit
 theorem gives the error, and no autocorrelation has to be estimated.
 
 To judge the tests themselves: with FGTSVA_TEST_SEED they use other keys, and with FGTSVA_TEST_ALARM=0.01 about one
-assertion in a hundred must fail, if the errors are what they are taken for.
+assertion in a hundred must fail, if the standard errors are right.
 """
 
 import os
@@ -64,7 +64,7 @@ def assert_frequencies(counts: np.ndarray, probabilities: np.ndarray) -> None:
 
 
 def assert_same_frequencies(ours: np.ndarray, theirs: np.ndarray) -> None:
-    """Two vectors of counts come from the same law (chi-squared for homogeneity; rare cells are pooled)."""
+    """Two vectors of counts come from the same distribution (chi-squared for homogeneity; rare cells are pooled)."""
     table = _pooled(np.stack([ours, theirs]).astype(float), by=np.add(ours, theirs), least=40)
     p = stats.chi2_contingency(table, correction=False).pvalue if table.shape[1] > 1 else 1.0
     assert p >= ALARM, f"p = {p:.1e}"
@@ -77,7 +77,7 @@ def _pooled(table: np.ndarray, by: np.ndarray, least: float) -> np.ndarray:
     return np.concatenate([table[:, :few].sum(1, keepdims=True), table[:, few:]], axis=1)
 
 
-def assert_law(samples: np.ndarray, cdf) -> None:
+def assert_distribution(samples: np.ndarray, cdf) -> None:
     """Kolmogorov-Smirnov against a continuous distribution function."""
     p = stats.kstest(np.asarray(samples), cdf).pvalue
     assert p >= ALARM, f"p = {p:.1e}"

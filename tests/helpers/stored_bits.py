@@ -22,13 +22,13 @@ def _timeless(cell: xr.DataTree) -> str:
 
 def digest(tree: xr.DataTree) -> str:
     """A digest of everything in a tree: attributes, names, types, shapes and values."""
-    made = hashlib.sha256()
+    hashed = hashlib.sha256()
     for group in sorted(tree.subtree, key=lambda node: node.path):
         data = group.to_dataset(inherit=False)
         for key in sorted(map(str, data.attrs)):
-            made.update(f"{group.path}@{key}={np.asarray(data.attrs[key]).tolist()!r}".encode())
+            hashed.update(f"{group.path}@{key}={np.asarray(data.attrs[key]).tolist()!r}".encode())
         for name in sorted(map(str, data.variables)):
             values = np.ascontiguousarray(data[name].values)
-            made.update(f"{group.path}/{name}{data[name].dims}{values.shape}{values.dtype}".encode())
-            made.update(values.tobytes())
-    return made.hexdigest()
+            hashed.update(f"{group.path}/{name}{data[name].dims}{values.shape}{values.dtype}".encode())
+            hashed.update(values.tobytes())
+    return hashed.hexdigest()

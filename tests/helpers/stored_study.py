@@ -1,4 +1,4 @@
-"""A study's output folder with made-up numbers, in the format that a run writes; nothing is simulated."""
+"""A study's output folder with synthetic numbers, in the format that a run writes; nothing is simulated."""
 
 import copy
 import json
@@ -56,12 +56,12 @@ def store(
     probes: tuple[int, ...] = PROBES,
     **config: Any,
 ) -> Path:
-    """Writes `config.yaml` and `results.nc`, all that a report is made of; `failed` maps a sampler to why it failed."""
+    """Writes `config.yaml` and `results.nc`, all that a report needs; `failed` maps a sampler to its reason."""
     path.mkdir(parents=True)
-    told = copy.deepcopy(CONFIG | config | {"cells": cells(samplers)})
-    (path / "config.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
+    content = copy.deepcopy(CONFIG | config | {"cells": cells(samplers)})
+    (path / "config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
     groups: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs={"fgtsva": "0.1.0", **(attributes or {})})}
-    for index, (key, settings) in enumerate(told["cells"].items()):
+    for index, (key, settings) in enumerate(content["cells"].items()):
         sampler = settings["sampler"]["name"]
         if sampler in (failed or {}):
             groups[f"/cells/{key}"] = xr.Dataset(
@@ -82,8 +82,8 @@ def store(
             | {"seconds": 2.0, "compile_seconds": 1.0},
         )
         if diagnosed:
-            found = diagnosis(index, sampler, probes)
-            groups |= {f"/cells/{key}/{name}": data for name, data in found.items()}
+            diagnosed_groups = diagnosis(index, sampler, probes)
+            groups |= {f"/cells/{key}/{name}": data for name, data in diagnosed_groups.items()}
     xr.DataTree.from_dict(groups).to_netcdf(path / "results.nc", engine="h5netcdf")
     seal(path / "results.nc")
     return path
@@ -96,15 +96,15 @@ def write(folder: Path) -> Path:
 
 
 def seal(path: Path) -> None:
-    """Makes a file that was written by other means pass for one of ours."""
+    """Adds our digest to a file that was written by other means."""
     path.write_bytes(with_digest(path.read_bytes()))
 
 
 def diagnosis(index: int, sampler: str, probes: tuple[int, ...] = PROBES) -> dict[str, xr.Dataset]:
-    """What a diagnosis at the probe rounds stores. SGLD's first chain stands still, and the others wander."""
+    """The stored diagnostics of the probe rounds. SGLD's first chain is constant, the others move."""
     rng = np.random.default_rng(100 + index)
     number = len(probes)
-    law = rng.dirichlet(np.ones(ARMS), size=(2, RUNS, number))
+    distribution = rng.dirichlet(np.ones(ARMS), size=(2, RUNS, number))
     variables: dict[str, Any] = {
         name: (("probed_run", "probe"), rng.uniform(size=(RUNS, number))) for name in METRICS
     }
@@ -113,7 +113,7 @@ def diagnosis(index: int, sampler: str, probes: tuple[int, ...] = PROBES) -> dic
         np.full((RUNS, number), np.inf if sampler == "sgld" else 1.01),
     )
     variables["ebfmi"] = (("probed_run", "probe"), np.full((RUNS, number), np.nan))
-    for name, values in zip(("action_probability", "action_probability_exact"), law, strict=True):
+    for name, values in zip(("action_probability", "action_probability_exact"), distribution, strict=True):
         variables[name] = (("probed_run", "probe", "arm"), values)
     groups = {"diagnostics": xr.Dataset(variables, {"probe": list(probes)})}
     for t in probes:

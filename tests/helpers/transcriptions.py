@@ -1,6 +1,6 @@
-"""The baselines' pseudo-code written down again in plain NumPy, line by line, with every datum kept.
+"""The baselines' pseudo-code in plain NumPy, line by line, with every datum stored.
 
-Independent of the package on purpose: inverses instead of roots, sums over stored rounds instead of statistics.
+Independent of the package: inverses instead of roots, sums over stored rounds instead of statistics.
 """
 
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def best(values: np.ndarray) -> int:
-    """The first of those that are highest but for rounding: unit vectors under a multiple of the identity, say."""
+    """The first of the maxima up to rounding, e.g. of unit vectors under a multiple of the identity."""
     return int(np.flatnonzero(values >= values.max() - 1e-9 * np.abs(values).max())[0])
 
 

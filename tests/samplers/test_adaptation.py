@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import quick_jit, rest_is_slow
+from helpers.played_rounds import quick_jit, rest_is_slow
 
 from samplers import (
     HMC,
@@ -41,7 +41,7 @@ HERE = jnp.array([0.3, -0.2, 0.5, 1.0])
 
 
 @pytest.mark.parametrize("name", PRECONDITIONERS.names())
-def test_coordinates_map_back_and_know_their_curvature(name):
+def test_coordinates_are_invertible_and_have_their_curvature(name):
     where = PRECONDITIONERS.build(name).apply(STIFF, HERE)
     z = where.from_target(HERE)
     np.testing.assert_allclose(where.to_target(z), HERE, rtol=1e-10)
@@ -65,15 +65,15 @@ def test_power_iterations_find_the_largest_curvature(name):
     assert (exact.num_gradients, power.num_gradients) == (0, POWER_ITERATION_GRADIENTS)
 
 
-def test_an_unknown_precision_is_no_obstacle_in_plain_coordinates():
-    blind = STIFF._replace(precision=None)
+def test_plain_coordinates_work_without_a_known_precision():
+    unknown = STIFF._replace(precision=None)
     sampler = MALA(preconditioner="none", num_steps=3)
-    draw = sampler.sample(jax.random.key(0), blind, SamplerState(HERE))[1]
+    draw = sampler.sample(jax.random.key(0), unknown, SamplerState(HERE))[1]
     assert draw.num_gradients == 3 + 1 + POWER_ITERATION_GRADIENTS
-    assert float(Identity().apply(blind, HERE).curvature) == pytest.approx(1000, rel=0.05)
+    assert float(Identity().apply(unknown, HERE).curvature) == pytest.approx(1000, rel=0.05)
     for preconditioner in (Dense(), Diagonal()):
         with pytest.raises(InputError, match="preconditioner=none"):
-            preconditioner.apply(blind, HERE)
+            preconditioner.apply(unknown, HERE)
 
 
 def test_a_flat_target_has_a_unit_step():
@@ -98,7 +98,7 @@ def test_steps_decay_within_the_round():
 
 @pytest.mark.parametrize(("first", "preconditioner"), [(1e-3, "dense"), (300.0, "dense"), (1.0, "none")])
 def test_dual_averaging_reaches_its_target_acceptance_rate(first, preconditioner):
-    """From a step a thousand times too small or hundreds of times too large, on a target that contracts all along.
+    """From a step a thousand times too small or hundreds of times too large, on a target that keeps contracting.
 
     Mean over 40 chains of 20 rounds of 10 transitions: standard error below 0.01, so 0.1 is ten of them.
     """
@@ -142,14 +142,14 @@ def test_an_adaptation_aims_at_the_kernels_optimum_unless_it_has_an_aim():
     assert MALA(adaptation=own)._adaptation == own
 
 
-def test_only_what_learns_from_round_to_round_says_so():
+def test_adapts_between_rounds_is_true_for_such_adaptations_only():
     between = {"none": False, "dual_averaging": True, "window": False}
     assert {name: MALA(adaptation=name).adapts_between_rounds for name in between} == between
     assert MALA(adaptation=WindowAdaptation(dual_averaging=True)).adapts_between_rounds
     assert not SGLD().adapts_between_rounds
 
 
-def test_a_window_adapts_between_rounds_if_asked_to():
+def test_window_adaptation_can_adapt_between_rounds():
     rate = jnp.asarray(0.0)
     for dual_averaging in (False, True):
         adaptation = WindowAdaptation(dual_averaging=dual_averaging, target_acceptance_rate=0.6)
@@ -158,14 +158,14 @@ def test_a_window_adapts_between_rounds_if_asked_to():
         assert int(state.num_targets) == 1
 
 
-def test_warm_ups_are_due_on_the_rounds_that_were_chosen():
+def test_warm_ups_happen_on_the_configured_rounds():
     rounds = np.arange(1, 18)
     assert [int(t) for t in rounds if warm_up_due(jnp.asarray(t - 1), 0)] == [1, 2, 4, 8, 16]
     assert [int(t) for t in rounds if warm_up_due(jnp.asarray(t - 1), 5)] == [1, 6, 11, 16]
 
 
 @pytest.mark.parametrize("batched", rest_is_slow([False, True], []))
-def test_warm_up_learns_the_metric_and_is_paid_for(batched):
+def test_warm_up_learns_the_metric_and_counts_its_gradients(batched):
     """Plain coordinates, condition 1000: with the learnt metric the chain covers the widest axis, without it hardly."""
     plain = HMC(preconditioner="none", num_steps=5)
     warm = HMC(preconditioner="none", num_steps=5, adaptation=WindowAdaptation(num_steps=300))
@@ -186,14 +186,14 @@ def test_warm_up_learns_the_metric_and_is_paid_for(batched):
             else jax.lax.map(lambda k: run(sampler, k), keys)
         )
 
-    learnt, blind = runs(warm), runs(plain)
+    learnt, unknown = runs(warm), runs(plain)
     spent = np.asarray(learnt.num_gradients)
     assert np.all(
         spent[:, [0, 1, 3, 7, 15, 31]] == 21 + 300 * 4 + 2
     )  # each half starts its chain with a gradient
     assert np.all(np.delete(spent, [0, 1, 3, 7, 15, 31], axis=1) == 21)
-    assert np.all(np.asarray(blind.num_gradients) == 21)
-    widest = np.asarray([x @ TURN[:, 0] for x in (learnt.position[:, 8:], blind.position[:, 8:])])
+    assert np.all(np.asarray(unknown.num_gradients) == 21)
+    widest = np.asarray([x @ TURN[:, 0] for x in (learnt.position[:, 8:], unknown.position[:, 8:])])
     moves = np.mean(np.diff(widest, axis=-1) ** 2, axis=(1, 2))
     assert moves[0] > 10 * moves[1]
     assert 0.6 < float(jnp.mean(learnt.acceptance_rate)) < 0.99
@@ -211,7 +211,7 @@ def test_hamiltonian_samplers_start_well_without_a_warm_up():
 @pytest.mark.parametrize(
     "name", rest_is_slow(["sgnht", "mclmc", "adjusted_mclmc", "barker", "rmh", "slice"], ["sgnht", "barker"])
 )
-def test_a_start_far_out_is_brought_in(name):
+def test_a_start_far_outside_moves_to_the_typical_set(name):
     """A hundred deviations out, as after a noiseless datum: one draw later the chain is where the target lives."""
     sampler = SAMPLERS.build(name)
     spot = STIFF.precision(HERE)
@@ -227,7 +227,7 @@ def test_a_start_far_out_is_brought_in(name):
     assert np.max(distances(jax.random.split(jax.random.key(0), 30))) < 50  # chi-squared with 4 degrees: 1e-9
 
 
-def test_a_start_in_place_is_left_where_it_is():
+def test_a_start_in_the_typical_set_is_not_moved():
     where = Dense().apply(STIFF, HERE)
     inside = jnp.array([2.0, -2.0, 1.0, 0.5])
     np.testing.assert_array_equal(move_to_typical_set(where, inside), inside)

@@ -9,14 +9,14 @@ from samplers._argmax import argmax
 
 
 @pytest.mark.parametrize("levels", [1, 3, 10**6])
-def test_of_several_best_arms_the_first_counts(levels):
+def test_argmax_returns_the_first_of_several_maxima(levels):
     values = jax.random.randint(jax.random.key(levels), (7, 200), 0, levels) / 3
     np.testing.assert_array_equal(argmax(values), np.argmax(values, axis=0))
     assert argmax(values[:, 0]) == np.argmax(values[:, 0])
 
 
 @pytest.mark.parametrize("dim", [1, 5])
-def test_the_best_arm_is_found_where_values_are_computed_in_passing(dim):
+def test_argmax_of_fused_values_is_correct(dim):
     """A compiler that rounded them differently in two places would find no largest one."""
     arms, points = (jax.random.normal(jax.random.key(n), (n, dim)) for n in (33, 2500))
 

@@ -5,11 +5,11 @@ import pytest
 from experiments.config.compose import compose
 from samplers import HMC, MALA, DualAveraging, InputError, WindowAdaptation
 
-WORLD = ("environment=sparse", "rounds=10", "runs=2")
+CELL = ("environment=sparse", "rounds=10", "runs=2")
 
 
 def cells(*overrides):
-    return compose([*WORLD, *overrides]).cells
+    return compose([*CELL, *overrides]).cells
 
 
 def sampler_settings(cell):

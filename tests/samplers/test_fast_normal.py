@@ -32,14 +32,14 @@ def test_rows_are_those_of_a_key_folded_in(dim):
         np.testing.assert_allclose(rows, expected, rtol=1e-14)
 
 
-def test_rows_are_the_same_whoever_is_drawn_beside_them():
+def test_rows_do_not_depend_on_other_rows():
     keys, indices = jax.random.split(jax.random.key(0), 25), jnp.arange(STEPS_PER_BLOCK)
     together = jax.jit(jax.vmap(lambda key: normal_rows(key, indices, 5)))(keys)
     for key, rows in zip(keys, together, strict=True):
         np.testing.assert_allclose(rows, normal_rows(key, indices, 5), rtol=1e-14)
 
 
-def test_other_keys_and_other_precisions_are_left_to_jax():
+def test_other_keys_and_precisions_use_jax_random():
     rows = normal_rows(jax.random.key(1, impl="rbg"), jnp.arange(4), 3)
     assert np.unique(rows).size == 12
     with jax.enable_x64(False):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, z_bound, z_scores
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 
 from samplers import SAMPLERS, Gaussian, SamplerState, Target
 
@@ -55,7 +55,7 @@ def test_chains_that_start_in_the_target_stay_in_it(name):
     assert_mean(squared_distances(SAMPLERS.build(name)), 1.0)
 
 
-def test_a_temperature_that_is_five_percent_wrong_is_noticed():
+def test_a_temperature_that_is_five_percent_wrong_is_detected():
     """Negative control: the same check fails, and by about as much as it should."""
     distances = squared_distances(SAMPLERS.build("ghmc"), temperature=1.05)
     assert z_scores(distances, np.asarray(1.0)) > z_bound(1)

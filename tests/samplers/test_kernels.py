@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, assert_same_frequencies, assert_same_moments, moments
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from scipy.stats import norm
 
 from fgtsva_ppl import FGTSB, HMC, MALA, NUTS, PSGLD, SAMPLERS, SGLD, TS, Exact, InputError, Linear
@@ -135,7 +135,7 @@ def test_the_stationary_variance_is_too_large_by_one_over_one_minus_half_the_ste
 
 
 @pytest.mark.parametrize("name", ["sgld", "psgld", "mala", "hmc"])
-def test_a_vanishing_step_goes_nowhere_and_is_accepted(name):
+def test_a_tiny_step_hardly_moves_and_is_accepted(name):
     draws = chains(SAMPLERS.build(name, {"num_steps": 5, "step_size": 1e-9}), gaussian)
     np.testing.assert_allclose(draws.position, np.broadcast_to(START, draws.position.shape), atol=1e-3)
     if name in ("mala", "hmc"):
@@ -155,7 +155,7 @@ def test_acceptance_falls_as_the_step_grows(cls):
     assert means[0] > means[1] > means[2]
 
 
-def test_one_step_of_mala_is_accepted_as_often_as_metropolis_and_hastings_say():
+def test_one_step_of_mala_has_the_metropolis_hastings_acceptance_rate():
     """alpha = min(1, pi(y) q(y, x) / (pi(x) q(x, y))), integrated over proposals drawn in NumPy."""
     sampler = MALA(num_steps=1)
     draws = chains(sampler, gaussian)
@@ -208,7 +208,7 @@ def test_the_gradients_of_nuts_are_those_of_its_trajectories():
 
 
 @pytest.mark.parametrize("cls", rest_is_slow([SGLD, PSGLD, MALA, HMC, NUTS], [PSGLD, HMC]))
-def test_a_chain_as_a_chain_ends_where_the_draw_is(cls):
+def test_trace_ends_at_the_draw(cls):
     sampler, key = cls(num_steps=6), jax.random.key(5)
 
     @jax.jit
@@ -223,7 +223,7 @@ def test_a_chain_as_a_chain_ends_where_the_draw_is(cls):
     assert trace.num_gradients.shape == (6,)
 
 
-def test_a_langevin_chain_that_explodes_says_so():
+def test_an_unstable_langevin_chain_is_reported_as_divergent():
     draws = chains(SGLD(num_steps=300, step_size=30.0), gaussian)
     assert np.all(draws.num_divergent > 0)
     assert not np.any(np.isfinite(draws.position))
@@ -250,7 +250,7 @@ def test_exact_draws_do_not_depend_on_the_start():
     np.testing.assert_array_equal(ours, theirs)
 
 
-def test_exact_refuses_a_target_without_exact_draws():
+def test_exact_rejects_a_target_without_exact_draws():
     with pytest.raises(InputError, match="sampler 'exact' has no exact draws for this posterior"):
         Exact().sample(jax.random.key(0), gaussian()._replace(exact=None), SamplerState(START))
 
@@ -262,7 +262,7 @@ def test_exact_chains_are_independent_draws():
     assert_mean(moments(z), np.concatenate([np.zeros(DIM), np.eye(DIM)[np.triu_indices(DIM)]]))
 
 
-def test_a_mode_that_is_not_the_start_is_found():
+def test_chains_reach_a_mode_away_from_the_start():
     """Two modes, the lower one where the chains start: the kernels cross as often as they should."""
     lam, arms = 1.2, jnp.asarray([[1.0], [-1.0]])
     sums = SufficientStatistics(jnp.zeros((1, 1)), jnp.asarray([0.1]), jnp.zeros(()))

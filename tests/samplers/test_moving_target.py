@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import quick_jit
+from helpers.played_rounds import quick_jit
 
 from fgtsva_ppl import SAMPLERS
 from samplers import Draw, Gaussian, SamplerState, Target
@@ -80,7 +80,7 @@ def test_a_carried_state_is_not_stale(name):
 
 
 class Stale:
-    """What the loop would do with a BlackJAX kernel, had nobody thought of it."""
+    """Negative control: a BlackJAX kernel whose state, log-density included, is carried to the next target."""
 
     sequential = False
 
@@ -108,7 +108,7 @@ class Stale:
     ],
     ids=["mala", "hmc"],
 )
-def test_the_check_catches_a_stale_cache(make):
+def test_stale_caches_fail_the_check(make):
     draws = carried(Stale(make))
     assert draws.acceptance_rate[0].mean() > 0.5
     with pytest.raises(AssertionError, match="acceptance fell"):

@@ -1,4 +1,4 @@
-"""A sampler from outside: the README's own example, registered by hand and by an entry point."""
+"""A user's sampler: the example of the README, registered by hand and by an entry point."""
 
 import csv
 import importlib
@@ -47,17 +47,17 @@ def test_the_example_is_short():
 
 @pytest.fixture
 def restored(monkeypatch):
-    """The registry forgets what a test registers, and looks for entry points again."""
+    """Restores the registry after a test, and makes it load entry points again."""
     monkeypatch.setattr(SAMPLERS, "_classes", dict(SAMPLERS))
     monkeypatch.setattr(SAMPLERS, "_entry_points_loaded", False)
 
 
-def test_the_example_is_the_command_with_one_sampler_more(restored, tmp_path, monkeypatch):
+def test_example_adds_a_sampler_to_the_command(restored, tmp_path, monkeypatch):
     file, out = tmp_path / "my_samplers.py", tmp_path / "out"
     file.write_text(example())
-    words = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.num_steps=2")
+    overrides = ("sampler=multinomial_hmc", "environment=sparse", "environment.dim=2", "sampler.num_steps=2")
     small = ("rounds=4", "runs=2", "diagnostics.runs=0", f"output={out}", "--quiet")
-    monkeypatch.setattr(sys, "argv", [str(file), "run", *words, *small])
+    monkeypatch.setattr(sys, "argv", [str(file), "run", *overrides, *small])
     with pytest.raises(SystemExit, match="0"):
         runpy.run_path(str(file), run_name="__main__")
     with open(out / "summary.csv", newline="") as table:
@@ -81,7 +81,7 @@ def test_an_entry_point_is_known_to_the_command(restored, installed):
         compose(["sampler=multinomal_hmc"])
 
 
-def test_an_entry_point_is_found_by_name(installed):
+def test_an_entry_point_is_loaded_by_name(installed):
     registry: Registry[Sampler] = Registry("sampler", "fgtsva.samplers")
     assert "multinomial_hmc" in registry.names()
     assert set(registry.defaults("multinomial_hmc")) >= {
@@ -99,7 +99,7 @@ def test_an_entry_point_is_found_by_name(installed):
         registry.build("multinomial_hmc", {"step_size": -1})
 
 
-def test_a_name_is_taken_once():
+def test_a_name_can_be_registered_once():
     @settings
     class Mine:
         pass

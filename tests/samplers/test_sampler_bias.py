@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, assert_same_moments
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from jax.flatten_util import ravel_pytree
 from scipy.linalg import solve_discrete_lyapunov
 
@@ -30,7 +30,7 @@ def affine(sampler):
         return ravel_pytree(kernel.step(random, unravel(flat))[0])[0]
 
     noise = jax.vmap(step, in_axes=(0, None))(KEYS, jnp.zeros_like(flat))
-    # The noise is known to be centred; its sample mean is an error, and we know better.
+    # The noise is known to be centred; its sample mean is an error.
     return jax.jacfwd(step, argnums=1)(KEYS[0], flat), noise.T @ noise / len(KEYS)
 
 

@@ -71,19 +71,19 @@ def test_a_step_must_be_positive(name, key, value):
         ("laplace", "num_iterations"),
     ],
 )
-def test_no_integration_step_is_refused(name, key):
+def test_zero_integration_steps_are_rejected(name, key):
     with pytest.raises(InputError, match=f"sampler '{name}': {key}=0"):
         SAMPLERS.build(name, {key: 0})
 
 
 @pytest.mark.parametrize("name", ["mala", "nuts", "slice", "mclmc", "laplace", "exact"])
-def test_minibatch_on_a_sampler_that_needs_exact_values(name):
+def test_minibatch_setting_is_rejected_for_samplers_that_need_exact_values(name):
     with pytest.raises(InputError, match="has no setting 'batch_size'"):
         SAMPLERS.build(name, {"batch_size": 10})
 
 
 @pytest.mark.parametrize("name", ["sgld", "psgld", "sghmc", "sgnht", "ulmc"])
-def test_minibatch_of_sums_is_refused_before_compiling(name):
+def test_minibatches_of_linear_rewards_are_rejected_before_compiling(name):
     agent = Thompson(sampler=SAMPLERS.build(name, {"batch_size": 10}))
     with pytest.raises(InputError, match="no data to subsample"):
         check(Sparse(), agent, 10)
@@ -96,15 +96,15 @@ def test_elliptical_slice_needs_a_gaussian_factor():
     check(Sparse(), Thompson(reward=Sigmoid(), sampler=sampler), 10)  # a Gaussian prior will do
 
 
-def test_others_that_ask_too_much():
+def test_other_invalid_requirements_are_rejected():
     bare = Target(lambda x: -jnp.sum(x**2))
     state = SamplerState(jnp.zeros(2), jnp.zeros(2))
-    for name, words in (
+    for name, overrides in (
         ("laplace", "precision"),
         ("exact", "no exact draws"),
         ("mala", "preconditioner=none"),
     ):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=overrides):
             SAMPLERS.build(name).sample(jax.random.key(0), bare, state)
     line = Target(lambda x: -jnp.sum(x**2), lambda x: jnp.eye(1))
     for name in ("mclmc", "adjusted_mclmc"):
@@ -112,7 +112,7 @@ def test_others_that_ask_too_much():
             SAMPLERS.build(name).sample(jax.random.key(0), line, SamplerState(jnp.zeros(1)))
 
 
-def test_ensemble_refuses_rewards_that_are_not_gaussian():
+def test_ensemble_rejects_rewards_that_are_not_gaussian():
     with pytest.raises(InputError, match="sigmoid is not one"):
         check(Sparse(), Ensemble(reward=Sigmoid()), 10)
     with pytest.raises(InputError, match="hard, uncapped"):
@@ -149,7 +149,7 @@ def test_minibatch_gradients_are_unbiased_and_exact_where_all_rows_fit():
     assert np.all(np.std(estimates, axis=0) > 0)
 
 
-def test_minibatch_gradients_of_nothing_are_those_of_prior_and_bonus():
+def test_minibatch_gradients_without_data_are_those_of_prior_and_bonus():
     history, seen = filled(rounds=0)
     target = posterior_target(TS(), flat_model(Sigmoid(), 3), history, seen)
     x = jnp.array([0.3, -1.0, 0.7])
@@ -166,7 +166,7 @@ def test_minibatches_run_in_the_loop(name):
 
 
 @pytest.mark.slow
-def test_a_member_of_the_ensemble_has_the_law_of_the_posterior():
+def test_a_member_of_the_ensemble_has_the_distribution_of_the_posterior():
     """Given the data, a member's mean is a draw from the Gaussian part of the posterior (Lu & Van Roy, lemma 1)."""
     posterior = FGTSVA(c=0.0, alpha=0.1)
     environment = Sparse(dim=2, arms=0)

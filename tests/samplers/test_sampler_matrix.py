@@ -1,4 +1,4 @@
-"""What every registered sampler must do, whatever kind it is. A new sampler gets a row in MATRIX."""
+"""Requirements of every registered sampler. A new sampler gets a row in MATRIX."""
 
 from typing import ClassVar, NamedTuple
 
@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.worlds import STUDIED, quick_jit, rest_is_slow
+from helpers.played_rounds import STUDIED, quick_jit, rest_is_slow
 
 from samplers import (
     SAMPLERS,
@@ -92,12 +92,12 @@ def play(sampler, fall):
     return jax.lax.scan(body, start, jnp.arange(ROUNDS))[1]
 
 
-def test_registry_is_matrix():
+def test_every_registered_sampler_is_in_the_matrix():
     assert SAMPLERS.names() == list(MATRIX)
 
 
 @pytest.mark.parametrize("name", MATRIX)
-def test_info_says_what_it_is(name):
+def test_info_matches_the_matrix(name):
     info = SAMPLERS[name].info
     assert all(isinstance(line, str) and line for line in info)
     assert info.exactness.startswith(MATRIX[name].exactness)
@@ -105,7 +105,7 @@ def test_info_says_what_it_is(name):
 
 @settings
 class Own(Sampler):
-    """A sampler with nothing but what it has to have."""
+    """A sampler that defines only what is required."""
 
     def sample(self, key, target, state):
         position = target.exact(key)
@@ -187,7 +187,7 @@ def test_a_draw_is_the_end_of_its_chain(name):
 @pytest.mark.parametrize(
     "name", rest_is_slow([n for n in MATRIX if not issubclass(SAMPLERS[n], MarkovSampler)], ["exact", "smc"])
 )
-def test_trace_has_as_many_draws_as_asked_for(name):
+def test_trace_has_num_draws_draws(name):
     sampler = SAMPLERS.build(name)
 
     @quick_jit
@@ -264,7 +264,7 @@ def test_plain_sgld_is_the_papers_formula():
     )
 
 
-def test_any_pair_is_a_kernel():
+def test_any_init_and_step_pair_can_be_a_kernel():
     """init(position), a bare array as state, and an info that knows nothing."""
 
     class Pair(NamedTuple):
@@ -296,5 +296,5 @@ class WithInfo(Own):
     info: ClassVar[SamplerInfo] = SamplerInfo("a", "b", "c", "d")
 
 
-def test_info_is_the_classs_own():
+def test_a_class_can_define_its_info():
     assert WithInfo().info == SamplerInfo("a", "b", "c", "d")

@@ -48,18 +48,18 @@ class Sample:
     inner: Inner = nested(default=Inner())
 
 
-def test_only_floats_and_counts_are_traced():
+def test_only_floats_and_traced_ints_are_traced():
     leaves = jax.tree.leaves(Sample(rate=0.25, floor=0.75, turns=6, inner=Inner(7.0)))
     assert leaves == [0.25, 0.75, 6, 7.0]
 
 
 @pytest.mark.parametrize("turns", [0, 1.5, True, "two", None, [1]])
-def test_a_count_is_a_whole_number(turns):
+def test_a_traced_int_is_a_whole_number(turns):
     with pytest.raises(InputError, match=r"^turns=.* must be a whole number, at least 1$"):
         Sample(turns=turns)
 
 
-def test_a_count_is_a_number_of_a_loop_and_not_a_program():
+def test_changing_a_traced_int_does_not_recompile():
     traces = []
 
     @jax.jit
@@ -72,13 +72,13 @@ def test_a_count_is_a_number_of_a_loop_and_not_a_program():
     assert jax.eval_shape(program, Sample()).shape == ()
 
 
-def test_a_derived_float_is_structure_until_it_is_known():
+def test_a_derived_float_is_static_until_it_is_known():
     assert jax.tree.leaves(Sample()) == [0.5, 2, 1.0]
     assert jax.tree.structure(Sample()) != jax.tree.structure(Sample(floor=1.0))
 
 
 @pytest.mark.parametrize("change", [{"steps": 4}, {"mode": "fast"}, {"loud": True}])
-def test_everything_else_is_structure(change):
+def test_everything_else_is_static(change):
     assert jax.tree.structure(Sample()) != jax.tree.structure(Sample(**change))
 
 
@@ -148,12 +148,12 @@ def test_a_bad_value_is_reported_in_one_line_with_what_is_valid(bad, message):
     assert str(error.value) == message
 
 
-def test_bounds_that_are_allowed_are_allowed():
+def test_closed_bounds_are_allowed():
     assert Sample(rate=2.0, floor=0.0, steps=1).rate == 2.0
     assert Sample(steps=9).steps == 9
 
 
-def test_an_alias_stands_for_its_option():
+def test_an_alias_is_replaced_by_its_option():
     assert Sample(mode=True) == Sample(mode="fast")
 
 
@@ -180,7 +180,7 @@ def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest(registry)
         assert known in str(error.value)
 
 
-def test_swapped_letters_are_seen_first():
+def test_transposed_letters_are_suggested_first():
     with pytest.raises(InputError, match="did you mean 'sgld'"):
         SAMPLERS.build("sgdl")
 
@@ -194,7 +194,7 @@ def test_an_unknown_key_lists_the_known_ones_and_suggests_the_nearest():
         SAMPLERS.build("exact", {"num_steps": 3})
 
 
-def test_a_bad_value_says_whose_it_is():
+def test_message_for_an_invalid_value_names_the_member():
     with pytest.raises(InputError, match=r"^posterior 'fgts_va': c=-1.0 must be a number, at least 0$"):
         POSTERIORS.build("fgts_va", {"c": -1})
 
@@ -220,12 +220,12 @@ def test_a_bad_value_says_whose_it_is():
         (REWARDS, "linear", "prior_scale", 0),
     ],
 )
-def test_what_the_paper_or_the_algorithm_forbids_is_refused(registry, name, key, value):
+def test_values_out_of_range_are_rejected(registry, name, key, value):
     with pytest.raises(InputError, match=rf"^{registry.kind} '{name}': {key}=.* must be .*(at|above)"):
         registry.build(name, {key: value})
 
 
-def test_a_name_can_be_taken_once():
+def test_a_registered_name_cannot_be_taken_again():
     registry = Registry("thing", "fgtsva.none")
     registry.register("a", Inner)
     registry.register("a", Inner)

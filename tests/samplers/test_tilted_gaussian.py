@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_frequencies, assert_mean, moments
+from helpers.played_rounds import rest_is_slow
 from helpers.tilted_cases import (
     DIM,
     DRAWS,
@@ -20,7 +21,6 @@ from helpers.tilted_cases import (
     draw_together,
     importance,
 )
-from helpers.worlds import rest_is_slow
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -54,7 +54,7 @@ def test_moments_are_those_of_quadrature(pull):
 
 
 @pytest.mark.parametrize("pull", PULLS)
-def test_arms_are_chosen_as_often_as_quadrature_says(pull):
+def test_arm_probabilities_are_those_of_quadrature(pull):
     case, positions, _ = cached_draws("factored", pull)
     *_, up = coordinates(case)
     probabilities = np.prod(np.where(case.actions > 0, up, 1 - up), axis=1)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, assert_same_frequencies, moments
+from helpers.played_rounds import ROUNDS, history_after, played
 from helpers.tilted_cases import (
     DIM,
     DRAWS,
@@ -22,7 +23,6 @@ from helpers.tilted_cases import (
     normalised,
     weighted,
 )
-from helpers.worlds import ROUNDS, played, remembered
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSB, Linear
@@ -58,7 +58,7 @@ def test_duplicated_arms_are_one_arm(pull):
     assert_importance(twice, draws(twice)[0], *importance(twice))
 
 
-def test_all_arms_may_be_one_and_the_same():
+def test_all_arms_can_be_equal():
     case = FACTORED._replace(actions=np.tile(FACTORED.actions[3], (32, 1))).stretched(2.0)
     positions, proposals = draws(case)
     assert_mean(positions, case.mean + case.lam * case.actions[0] / PRECISION)
@@ -68,7 +68,7 @@ def test_all_arms_may_be_one_and_the_same():
 
 
 @pytest.mark.parametrize("where", ["precision", "shift", "actions", "lam", "infinite", "indefinite"])
-def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
+def test_non_finite_input_gives_nan_and_no_endless_loop(where):
     case = FACTORED.stretched(1.0)
     precision, shift = case.precision.copy(), case.precision @ case.mean
     actions, lam = case.actions.copy(), case.lam
@@ -93,7 +93,7 @@ def test_what_is_not_finite_gives_nan_and_no_endless_loop(where):
     assert np.all(np.isnan(draw_together(jax.random.key(0), tilted, DRAWS)))
 
 
-def test_one_broken_run_does_not_touch_its_neighbours():
+def test_a_non_finite_run_does_not_affect_its_neighbours():
     good = FACTORED.stretched(1.0).tilted
     bad = good._replace(mean=jnp.full(DIM, jnp.nan), offset=jnp.full(32, jnp.nan))
     keys, side_by_side = jax.random.split(jax.random.key(3), 2), jax.jit(jax.vmap(tilted_gaussian.exact_draw))
@@ -118,7 +118,7 @@ def test_extreme_cases_stay_finite():
 
 def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
     log, model = played("fixed"), flat_model(Linear(), 3)
-    history = remembered(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
+    history = history_after(FGTSA(eta=0.3, lam=0.7), "fixed", Linear())
     a = posterior_target(FGTSA(eta=0.3, lam=0.7), model, history, log.next)
     b = posterior_target(FGTSB(eta=0.3, lam=0.7 * ROUNDS), model, history, log.next)
     keys = jax.random.split(jax.random.key(0), 20)
@@ -131,7 +131,7 @@ def test_type_a_over_a_fixed_set_is_type_b_with_the_sum_of_its_lambdas():
 def test_exact_draws_of_a_posterior_have_its_log_density():
     """Precision, shift and lam as the posterior passes them on, against importance sampling of it."""
     posterior, log, model = FGTSB(eta=0.3, lam=4.0), played("fixed"), flat_model(Linear(), 3)
-    history = remembered(posterior, "fixed", Linear())
+    history = history_after(posterior, "fixed", Linear())
     target = posterior_target(posterior, model, history, log.next)
     keys = jax.random.split(jax.random.key(SEED), DRAWS)
     positions = np.asarray(jax.jit(lambda keys: jax.lax.map(target.exact, keys, batch_size=500))(keys))

@@ -22,23 +22,23 @@ def test_agrees_with_exact_draws(name, case):
     outcome = validation.validate_sampler(name, case)
     assert outcome.mixes, outcome
     assert outcome.agrees, outcome
-    # The tolerance means something: an error of a tenth of a standard deviation would have been seen.
+    # Power of the test: an error of a tenth of a standard deviation would have been seen.
     assert outcome.mean_error < 0.1, outcome
 
 
 def test_mala_agrees_after_2000_sparse_rounds():
-    """The one cell of the table above that every run of the tests looks at."""
+    """One cell of the table above, which is not marked slow."""
     assert validation.validate_sampler("mala", "2000 sparse rounds").agrees
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXACT if name != "exact"])
-def test_diagnostics_tell_that_no_chain_crosses_between_modes(name):
+def test_rhat_detects_chains_that_do_not_cross_between_modes(name):
     assert not validation.validate_sampler(name, CANNOT_CROSS).mixes
 
 
 @pytest.mark.slow
-def test_exact_draws_know_no_modes():
+def test_exact_draws_cover_separated_modes():
     assert validation.validate_sampler("exact", CANNOT_CROSS).agrees
 
 
@@ -51,7 +51,7 @@ def test_a_wrong_sampler_is_caught():
     assert validation.compare_with_exact(exact + 0.2 * exact.std((0, 1)), "isotropic").max_t_over_bound > 1
 
 
-def test_a_chain_that_left_the_numbers_agrees_with_nothing():
+def test_a_non_finite_chain_does_not_agree():
     broken = np.full((4, 10, 5), np.nan)
     assert not validation.compare_with_exact(broken, "isotropic").mixes
 
@@ -61,12 +61,12 @@ def test_a_constant_chain_does_not_count_as_mixed():
     assert not validation.compare_with_exact(np.zeros((4, 10, 5)), "isotropic").mixes
 
 
-def test_unwhitened_langevin_is_seen_to_freeze():
+def test_plain_langevin_is_reported_as_stuck():
     """Condition 1e6 in plain coordinates: the step that the stiffest axis allows goes nowhere along the others."""
     assert not validation.validate_sampler("mala", "condition 1e6", sampler=MALA(preconditioner="none")).mixes
 
 
-def test_the_cases_are_what_they_are_called():
+def test_cases_match_their_names():
     targets = validation.cases()
     spread = np.linalg.eigvalsh(targets["condition 1e6"].gaussian.precision)
     assert spread[-1] / spread[0] == pytest.approx(1e6, rel=1e-6)
@@ -81,7 +81,7 @@ def test_the_cases_are_what_they_are_called():
     assert all(target.logdensity(top) > middle + 10 for top in tops)
 
 
-def test_readme_keeps_the_rows_that_were_not_asked_for(tmp_path):
+def test_update_keeps_the_rows_of_other_samplers(tmp_path):
     page = tmp_path / "README.md"
     page.write_text(f"before\n{validation.BEGIN}\n| mala | old |\n| exact | old |\n{validation.END}\nafter\n")
     validation.update_table(page, {"mala": "| mala | new |"})
@@ -91,7 +91,7 @@ def test_readme_keeps_the_rows_that_were_not_asked_for(tmp_path):
     assert lines[4:6] == ["| exact | old |", "| mala | new |"]
 
 
-def test_cells_say_what_happened():
+def test_outcomes_are_formatted():
     good = validation.Outcome(1.0, 0.5, 0.01, (0.98, 1.02), 0.02, 0.8, 20.0, 0)
     assert validation.format_outcome(good, exact=True) == "agrees"
     assert validation.format_outcome(good._replace(max_t_over_bound=2.0), exact=True).startswith("DIFFERS")

@@ -12,8 +12,8 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     """Calls the command in an empty folder; gives exit code, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
 
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fgtsva", *words])
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fgtsva", *arguments])
         try:
             commands.main()
             code = 0

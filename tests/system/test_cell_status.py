@@ -1,4 +1,4 @@
-"""What goes wrong inside a cell is told in the summary, in the report and by the exit code; other cells finish."""
+"""Errors inside a cell are in the summary, the report and the exit code; other cells finish."""
 
 import csv
 import sys
@@ -41,7 +41,7 @@ class Blank(Sampler):
 
 @settings
 class Raising(Sparse):
-    """An environment that raises when it is asked for a round."""
+    """An environment that raises when a round is drawn."""
 
     def round(self, key, instance, t):
         raise LookupError("no such shelf\nand more lines")
@@ -71,7 +71,7 @@ def raising(dim):
     theta = numpyro.sample("theta", dist.Normal(0, 1).expand([dim]).to_event(1))
 
     def function(features):
-        if features.shape[0] > 4:  # only with the rows of a history, never in a look at the program
+        if features.shape[0] > 4:  # only with the rows of a history, not when the program is inspected
             raise ZeroDivisionError("in a user's program")
         return features @ theta
 
@@ -113,8 +113,8 @@ def fgtsva(capsys, monkeypatch, tmp_path):
         for name, part in parts.items():
             registry.register(name, part)
 
-    def call(*words, by):
-        monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, *words])
+    def call(*arguments, by):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, *arguments])
         with pytest.raises(SystemExit) as stop:
             commands.main()
         with open("here/summary.csv", newline="") as file:
@@ -124,8 +124,8 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     return call
 
 
-def assert_told(found, bad, good, words):
-    code, err, rows, page = found
+def assert_reported(reported, bad, good, reason):
+    code, err, rows, page = reported
     assert code == 1
     assert "Traceback" not in err
     assert "\n1 of 2 cells failed" in err
@@ -133,33 +133,35 @@ def assert_told(found, bad, good, words):
     assert float(rows[good]["final_regret_mean"]) >= 0
     assert rows[bad]["status"] in ("failed", "diverged")
     for text in (rows[bad]["reason"], err, page):
-        assert words in text
+        assert reason in text
     assert "\n" not in rows[bad]["reason"]
     assert rows[good]["reason"] == ""
 
 
-def test_a_sampler_that_gives_nan(fgtsva):
-    assert_told(fgtsva("sampler=mala,blank", by="sampler"), "blank", "mala", "3 of 3 runs had no finite draw")
+def test_a_sampler_that_returns_nan_is_reported(fgtsva):
+    assert_reported(
+        fgtsva("sampler=mala,blank", by="sampler"), "blank", "mala", "3 of 3 runs had no finite draw"
+    )
 
 
-def test_a_step_that_diverges(fgtsva):
-    found = fgtsva(
+def test_an_unstable_step_size_is_reported(fgtsva):
+    reported = fgtsva(
         "sampler=exact,sgld",
         "sampler.step_size=1e200",
         "sampler.step_size_rule=constant",
         "sampler.num_steps=3",
         by="sampler",
     )
-    assert_told(found, "sgld", "exact", "3 of 3 runs had no finite draw")
-    assert found[2]["sgld"]["num_resets"] == "36"
+    assert_reported(reported, "sgld", "exact", "3 of 3 runs had no finite draw")
+    assert reported[2]["sgld"]["num_resets"] == "36"
 
 
-def test_a_log_density_of_minus_infinity_everywhere(fgtsva):
-    found = fgtsva("reward=linear,impossible", "sampler=mala", by="reward")
-    assert_told(found, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
+def test_a_log_density_of_minus_infinity_is_reported(fgtsva):
+    reported = fgtsva("reward=linear,impossible", "sampler=mala", by="reward")
+    assert_reported(reported, "impossible", "linear", "its log-density is not finite at 256 of 256 draws")
 
 
-def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatch, tmp_path):
+def test_a_study_without_any_valid_cell_is_rejected(fgtsva, capsys, monkeypatch, tmp_path):
     """One clear line and exit code 2; among cells that can run it is a failed cell, as above."""
     monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "reward=impossible", "sampler=mala,hmc"])
     with pytest.raises(SystemExit, match="2"):
@@ -170,35 +172,35 @@ def test_where_no_cell_has_a_density_nothing_is_begun(fgtsva, capsys, monkeypatc
 
 
 @pytest.mark.slow
-def test_a_log_density_of_minus_infinity_everywhere_as_soon_as_there_are_data(fgtsva):
+def test_a_log_density_of_minus_infinity_given_data_is_reported(fgtsva):
     plain = ("sampler.preconditioner=none", "sampler.step_size_rule=constant")
-    found = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
-    assert_told(found, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
+    reported = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
+    assert_reported(reported, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
 
 
-def test_a_program_that_raises_when_it_is_traced(fgtsva):
-    found = fgtsva("reward=raising,linear", "sampler=mala", by="reward")
-    assert_told(found, "raising", "linear", "ZeroDivisionError: in a user")
-    assert found[2]["raising"]["final_regret_mean"] == ""
+def test_a_program_that_raises_while_tracing_is_reported(fgtsva):
+    reported = fgtsva("reward=raising,linear", "sampler=mala", by="reward")
+    assert_reported(reported, "raising", "linear", "ZeroDivisionError: in a user")
+    assert reported[2]["raising"]["final_regret_mean"] == ""
 
 
 @pytest.mark.slow
-def test_a_program_that_raises_when_it_runs(fgtsva):
-    found = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.num_steps=1", by="reward")
-    assert_told(found, "called_back", "linear", "ArithmeticError: while running")
+def test_a_program_that_raises_at_run_time_is_reported(fgtsva):
+    reported = fgtsva("reward=called_back,linear", "sampler=sgld", "sampler.num_steps=1", by="reward")
+    assert_reported(reported, "called_back", "linear", "ArithmeticError: while running")
 
 
-def test_an_environment_that_raises(fgtsva):
-    found = fgtsva("environment=raising,sparse", "sampler=exact", by="environment")
-    assert_told(found, "raising", "sparse", "LookupError: no such shelf")
+def test_an_environment_that_raises_is_reported(fgtsva):
+    reported = fgtsva("environment=raising,sparse", "sampler=exact", by="environment")
+    assert_reported(reported, "raising", "sparse", "LookupError: no such shelf")
 
 
-def test_regret_that_is_not_a_number(fgtsva):
-    found = fgtsva("environment=sparse,voiceless", "sampler=exact", by="environment")
-    assert_told(found, "voiceless", "sparse", "the regret of 3 of 3 runs is not finite")
+def test_regret_that_is_nan_is_reported(fgtsva):
+    reported = fgtsva("environment=sparse,voiceless", "sampler=exact", by="environment")
+    assert_reported(reported, "voiceless", "sparse", "the regret of 3 of 3 runs is not finite")
 
 
-def test_a_study_all_of_whose_cells_fail_has_a_report_all_the_same(fgtsva):
+def test_a_study_of_failed_cells_only_has_a_report(fgtsva):
     code, err, rows, page = fgtsva("sampler=mala", "reward=raising", by="sampler")
     assert code == 1
     assert "Traceback" not in err
@@ -206,7 +208,7 @@ def test_a_study_all_of_whose_cells_fail_has_a_report_all_the_same(fgtsva):
     assert "ZeroDivisionError" in page
 
 
-def test_failed_cells_are_tried_again(fgtsva):
+def test_failed_cells_are_retried(fgtsva):
     first = fgtsva("sampler=mala", "reward=raising,linear", by="reward")
     again = fgtsva("sampler=mala", "reward=raising,linear", by="reward")
     assert (first[0], first[2]) == (again[0], again[2])

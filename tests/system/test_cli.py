@@ -23,12 +23,12 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_study_of_ones_own_table_has_its_figures_also_where_bounds_are_asked_for(fgtsva):
-    """A stored cell says more of a table than a command does: what was in it."""
+def test_a_study_of_a_users_table_has_figures_with_bounds(fgtsva):
+    """A stored cell has the content digest of its table, which the command does not have."""
     Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 3},{i % 2}\n" for i in range(12)))
-    words = ("environment=table", "environment.path=mine.csv", "environment.label=kind", "sampler=mala")
+    overrides = ("environment=table", "environment.path=mine.csv", "environment.label=kind", "sampler=mala")
     numbers = ("rounds=4", "runs=2", "diagnostics.runs=0", "bounds=true")
-    code, _, err = fgtsva("run", *words, *numbers, "output=here")
+    code, _, err = fgtsva("run", *overrides, *numbers, "output=here")
     assert (code, err.strip()) == (0, "")
     page = Path("here/report.html").read_text()
     assert "figures/regret.svg" in page
@@ -36,7 +36,7 @@ def test_a_study_of_ones_own_table_has_its_figures_also_where_bounds_are_asked_f
     assert Path("here/report.html").read_text() == page
 
 
-def test_run_writes_what_the_contract_names(fgtsva):
+def test_run_writes_all_documented_files(fgtsva):
     code, out, _ = fgtsva("run", *SMALL, "output=here")
     assert code == 0
     assert "mala" in out
@@ -85,7 +85,7 @@ def test_gap_is_the_paired_difference_to_exact(fgtsva):
     assert float(mala["regret_gap_low"]) <= difference <= float(mala["regret_gap_high"])
 
 
-def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
+def test_the_same_command_reuses_stored_cells(fgtsva, monkeypatch):
     fgtsva("run", *SMALL, "output=here")
     before = (Path("here") / "summary.csv").read_text()
 
@@ -98,7 +98,7 @@ def test_the_same_command_reads_what_is_stored(fgtsva, monkeypatch):
     assert (Path("here") / "summary.csv").read_text() == before
 
 
-def test_a_damaged_cell_is_noticed_named_and_computed_again(fgtsva):
+def test_a_damaged_cell_is_reported_and_computed_again(fgtsva):
     fgtsva("run", *SMALL, "output=here")
     before = rows(Path("here"))
     victim = min((Path("here") / "cells").glob("*.nc"))
@@ -136,15 +136,15 @@ def test_rounds_recorded_in_blocks_have_the_same_regret(fgtsva):
 
 def test_without_output_the_folder_is_named_after_study_and_settings(fgtsva):
     code, out, _ = fgtsva("run", *SMALL)
-    (made,) = Path("results").iterdir()
+    (created,) = Path("results").iterdir()
     assert code == 0
-    assert made.name.startswith("default-")
-    assert str(made) in out.replace("\n", "")
+    assert created.name.startswith("default-")
+    assert str(created) in out.replace("\n", "")
 
 
 def test_a_dry_run_counts_and_writes_nothing(fgtsva):
-    words = ("sampler=exact,mala", "posterior.c=0,0.1,1", "rounds=50", "runs=3", "output=here")
-    code, out, err = fgtsva("run", "environment=sparse", *words, "--dry-run")
+    overrides = ("sampler=exact,mala", "posterior.c=0,0.1,1", "rounds=50", "runs=3", "output=here")
+    code, out, err = fgtsva("run", "environment=sparse", *overrides, "--dry-run")
     assert (code, err.strip()) == (0, "")
     assert "6 cells; 2 programs to compile, 900 decisions" in out
     assert "exact, mala" in out
@@ -152,7 +152,7 @@ def test_a_dry_run_counts_and_writes_nothing(fgtsva):
     assert fgtsva("run", "sampler=malla", "--dry-run")[0] == 2
 
 
-def test_a_dry_run_knows_what_is_stored(fgtsva):
+def test_a_dry_run_counts_stored_cells(fgtsva):
     fgtsva("run", *SMALL, "output=here")
     assert (
         "2 cells, 2 of them stored already; 0 programs"
@@ -175,8 +175,10 @@ def test_a_comma_makes_a_grid_and_equal_cells_are_computed_once():
     study = compose(
         ["environment=sparse", "sampler=exact,mala", "sampler.num_steps=1,5", "posterior.c=0,0.1"]
     )
-    found = [(c.flat["sampler"], c.flat.get("sampler.num_steps"), c.flat["posterior.c"]) for c in study.cells]
-    assert sorted(found, key=str) == sorted(
+    chosen = [
+        (c.flat["sampler"], c.flat.get("sampler.num_steps"), c.flat["posterior.c"]) for c in study.cells
+    ]
+    assert sorted(chosen, key=str) == sorted(
         [
             ("exact", None, 0.0), ("exact", None, 0.1),
             ("mala", 1, 0.0), ("mala", 5, 0.0), ("mala", 1, 0.1), ("mala", 5, 0.1),
@@ -235,12 +237,12 @@ def test_a_cell_that_raises_is_reported_and_the_others_finish(fgtsva, monkeypatc
         ([], "rounds=", []),
     ],
 )
-def test_the_tab_key_offers_what_exists(args, incomplete, offered):
-    found = completion.complete_override(args, incomplete)
+def test_tab_completes_keys_and_names(args, incomplete, offered):
+    chosen = completion.complete_override(args, incomplete)
     if offered is None:
-        assert {"sampler=", "sampler.num_steps="} <= set(found)
+        assert {"sampler=", "sampler.num_steps="} <= set(chosen)
     else:
-        assert found == offered
+        assert chosen == offered
 
 
 def test_groups_and_parts_are_completed():

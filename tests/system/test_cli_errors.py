@@ -14,7 +14,7 @@ SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "dia
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("arguments", "named"),
     [
         (["sampler=malla"], ["mala", "nuts"]),
         (["environment=spars"], ["sparse", "contextual"]),
@@ -63,13 +63,13 @@ SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "dia
         (["study=default,default"], ["one value"]),
     ],
 )
-def test_bad_input_is_one_line_with_exit_code_2_and_nothing_written(fgtsva, words, named):
-    code, out, err = fgtsva("run", *words)
+def test_invalid_input_is_one_line_with_exit_code_2_and_writes_nothing(fgtsva, arguments, named):
+    code, out, err = fgtsva("run", *arguments)
     assert code == 2
     assert err.count("\n") == 1
     assert "Traceback" not in out + err
-    for word in named:
-        assert word in err
+    for fragment in named:
+        assert fragment in err
     assert list(Path.cwd().iterdir()) == []
 
 
@@ -78,12 +78,12 @@ def test_a_setting_that_no_selected_member_has_is_an_error():
         compose(["sampler=exact,mala", "sampler.num_integration_steps=3"])
 
 
-def test_probe_rounds_lie_before_the_end():
+def test_probe_rounds_past_the_end_are_rejected():
     with pytest.raises(InputError, match=r"^diagnostics\.rounds=2000 is past the last round, 1000$"):
         compose(["rounds=1000", "diagnostics.rounds=10,2000"])
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(fgtsva):
+def test_an_unwritable_folder_is_one_line(fgtsva):
     Path("file").write_text("")
     Path("readonly").mkdir()
     Path("readonly").chmod(0o555)
@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(fgtsva):
         assert err.count("\n") == 1
 
 
-def test_a_file_system_that_is_read_only_is_one_line(fgtsva, monkeypatch):
+def test_a_read_only_file_system_is_one_line(fgtsva, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
@@ -105,7 +105,7 @@ def test_a_file_system_that_is_read_only_is_one_line(fgtsva, monkeypatch):
     assert err.count("\n") == 1
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(fgtsva):
+def test_a_folder_with_other_files_is_rejected(fgtsva):
     Path("mine").mkdir()
     (Path("mine") / "thesis.tex").write_text("precious")
     code, _, err = fgtsva("run", *SMALL, "output=mine")
@@ -114,7 +114,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(fgtsva):
     assert [p.name for p in Path("mine").iterdir()] == ["thesis.tex"]
 
 
-def test_a_config_of_another_program_is_not_taken_for_ours(fgtsva):
+def test_a_config_of_another_program_is_rejected(fgtsva):
     Path("mine").mkdir()
     (Path("mine") / "config.yaml").write_text("a: [1, 2]\n")
     assert fgtsva("run", *SMALL, "output=mine")[0] == 2
@@ -132,7 +132,7 @@ def test_results_of_other_settings_are_not_overwritten(fgtsva):
 
 
 @pytest.mark.parametrize("left", [0.0, 0.3, 0.99])
-def test_a_config_that_was_cut_short_is_named_and_written_again(fgtsva, left, monkeypatch):
+def test_a_truncated_config_is_reported_and_written_again(fgtsva, left, monkeypatch):
     fgtsva("run", *SMALL, "output=here")
     config = Path("here") / "config.yaml"
     before = config.read_bytes()
@@ -149,6 +149,6 @@ def test_a_config_that_was_cut_short_is_named_and_written_again(fgtsva, left, mo
     assert "other settings" in err
 
 
-def test_a_path_is_taken_as_it_stands():
+def test_a_path_is_not_parsed():
     assert compose(["output=a[b], c", "sampler=exact"]).output == "a[b], c"
     assert compose(["output='quoted'", "sampler=exact"]).output == "quoted"

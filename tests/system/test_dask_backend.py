@@ -1,4 +1,4 @@
-"""A study on a Dask cluster: the same bits as in one process, whatever happens to the workers."""
+"""A study on a Dask cluster: the same bits as in one process, even if workers die."""
 
 import os
 import signal
@@ -36,22 +36,22 @@ DASK = ("backend=dask", "backend.workers=2", "backend.runs_per_task=2", "devices
 
 
 def test_slices_of_runs_are_the_cell_to_the_bit():
-    world, agent = Sparse(dim=2), Thompson(sampler=SGLD(num_steps=2))
-    whole = simulate(world, agent, rounds=20, runs=5, probes=[7, 20])
+    environment, agent = Sparse(dim=2), Thompson(sampler=SGLD(num_steps=2))
+    whole = simulate(environment, agent, rounds=20, runs=5, probes=[7, 20])
     parts = [
-        simulate(world, agent, rounds=20, runs=runs, first_run=first, probes=[7, 20])
+        simulate(environment, agent, rounds=20, runs=runs, first_run=first, probes=[7, 20])
         for first, runs in ((0, 2), (2, 2), (4, 1))
     ]
-    made = concatenate_runs(parts)
+    joined = concatenate_runs(parts)
     for name in (*Record.fields(), "outside_support"):
-        np.testing.assert_array_equal(getattr(made, name), getattr(whole, name))
-    assert [kept.round for kept in made.snapshots] == [7, 20]
-    for ours, theirs in zip(made.snapshots, whole.snapshots, strict=True):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(whole, name))
+    assert [kept.round for kept in joined.snapshots] == [7, 20]
+    for ours, theirs in zip(joined.snapshots, whole.snapshots, strict=True):
         jax.tree.map(np.testing.assert_array_equal, ours.states, theirs.states)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("overrides", "message"),
     [
         (["backend=slurm"], "backend='slurm' is not one of: local, dask"),
         (["backend.workers=2"], "backend.workers is a setting of backend=dask"),
@@ -64,13 +64,13 @@ def test_slices_of_runs_are_the_cell_to_the_bit():
         (["devices=1,2"], "devices takes one value, not 2"),
     ],
 )
-def test_an_invalid_backend_is_one_line(words, said):
+def test_an_invalid_backend_is_one_line(overrides, message):
     with pytest.raises(InputError) as error:
-        compose([*SMALL, *words])
-    assert str(error.value) == said
+        compose([*SMALL, *overrides])
+    assert str(error.value) == message
 
 
-def test_more_devices_than_there_are_is_one_line(tmp_path):
+def test_too_many_devices_is_one_line(tmp_path):
     study = compose([*SMALL, "devices=3", f"output={tmp_path / 'x'}"])
     with pytest.raises(InputError, match=r"^devices=3: this process has 2$"):
         runner.prepare(study)
@@ -89,7 +89,7 @@ def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
 
 
 @pytest.mark.slow
-def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
+def test_finished_slices_are_not_computed_again(tmp_path, monkeypatch):
     """The process that sends them out is interrupted after the first one."""
     alone = compose([*SMALL, "sampler=mala", f"output={tmp_path / 'alone'}"])
     runner.execute(alone, runner.prepare(alone))
@@ -127,9 +127,11 @@ def test_slices_that_came_back_are_not_computed_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monkeypatch):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *SMALL, "sampler=exact,mala", "--quiet", *words])
+def test_the_command_uses_a_running_scheduler(tmp_path, monkeypatch):
+    def call(*overrides):
+        monkeypatch.setattr(
+            sys, "argv", ["fgtsva", "run", *SMALL, "sampler=exact,mala", "--quiet", *overrides]
+        )
         with pytest.raises(SystemExit) as stop:
             commands.main()
         return stop.value.code
@@ -137,28 +139,28 @@ def test_the_command_sends_its_cells_to_a_scheduler_that_is_there(tmp_path, monk
     assert call(f"output={tmp_path / 'alone'}") == 0
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as there:
         monkeypatch.setattr(job, "simulate", lambda *_, **__: pytest.fail("computed here"))
-        words = (
+        overrides = (
             "backend=dask",
             "backend.runs_per_task=2",
             "devices=1",
             f"backend.address={there.scheduler_address}",
         )
-        assert call(f"output={tmp_path / 'spread'}", *words) == 0
+        assert call(f"output={tmp_path / 'spread'}", *overrides) == 0
     assert results(tmp_path / "spread") == results(tmp_path / "alone")
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypatch, capfd):
+def test_a_killed_worker_is_replaced_and_a_failing_cell_reported(tmp_path, monkeypatch, capfd):
     """Two worker processes, one of which is killed when the first cell is there; a cell whose data are gone."""
     monkeypatch.chdir(tmp_path)
     Path("here.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n2,2,x\n5,1,y\n")
-    words = (*SMALL, "diagnostics.runs=2", "sampler=exact,mala", "output=spread")
-    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *words[:-1], "output=alone"])
+    overrides = (*SMALL, "diagnostics.runs=2", "sampler=exact,mala", "output=spread")
+    monkeypatch.setattr(sys, "argv", ["fgtsva", "run", *overrides[:-1], "output=alone"])
     with pytest.raises(SystemExit) as stop:
         commands.main()
     assert stop.value.code == 0
 
-    study = compose([*words, *DASK])
+    study = compose([*overrides, *DASK])
     folder, killed, warned = runner.prepare(study), [], []
     with connect(study.backend) as client:
 
@@ -179,11 +181,11 @@ def test_a_killed_worker_costs_time_and_a_failing_cell_itself(tmp_path, monkeypa
             [*SMALL, "diagnostics.runs=2", "environment=sparse,table", "environment.path=here.csv",
              "environment.label=kind", "reward=linear", "posterior=ts", "sampler=mala", "output=broken", *DASK]
         )  # fmt: skip
-        place = runner.prepare(broken)
+        prepared = runner.prepare(broken)
         Path("here.csv").unlink()
-        runner.execute(broken, place, warn=warned.append, backend=launch)
+        runner.execute(broken, prepared, warn=warned.append, backend=launch)
     assert results("spread") == results("alone")
-    analysis = analyse(place.path, warned.append)
+    analysis = analyse(prepared.path, warned.append)
     (line,) = analysis.failures
     assert line.startswith("mala on table")
     assert "here.csv" in line

@@ -1,4 +1,4 @@
-"""Bad input, in bulk: whatever is asked for either runs or is told in one line; nothing is ever left half done."""
+"""Random input: a command either runs or is rejected in one line, and never leaves partial results."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ KEYS = [
     for name in registry.names()
     for key in registry.all_keys(name)
 ]
-# Not in here: what a person may ask for and will wait for, such as many steps.
+# Not included: valid settings that take long, such as many steps.
 PLAIN = [key for key in KEYS if not key.endswith(".path")]
 
 ODD = [
@@ -62,13 +62,13 @@ keys = st.one_of(
 )
 chosen = st.sampled_from([(group, name) for group, names in MEMBERS.items() for name in names]).map("=".join)
 studies = st.sampled_from([f"study={name}" for name in ("default", "warmstart", "defaul", "", "../x")])
-words = st.lists(
+overrides = st.lists(
     st.one_of(st.tuples(keys, values).map("=".join), chosen, st.text(max_size=6), studies), max_size=5
 )
 
 
 def called(*command: str) -> tuple[int, str]:
-    """Exit code and what was said on standard error."""
+    """Exit code and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),
@@ -83,11 +83,11 @@ def called(*command: str) -> tuple[int, str]:
     return 0, err.getvalue()
 
 
-def assert_whole_or_told(said: list[str], diagnosed: int = 0) -> None:
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
-        # Whatever the words say of them, the sizes stay small: of two words for a key the later one counts.
+def assert_complete_or_rejected(arguments: list[str], diagnosed: int = 0) -> None:
+    with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
+        # Sizes stay small: a later override of a key replaces an earlier one.
         sizes = (*TINY[3:-1], f"diagnostics.runs={diagnosed}", "output=here")
-        code, err = called("run", "--quiet", "--", *TINY, *said, *sizes)
+        code, err = called("run", "--quiet", "--", *TINY, *arguments, *sizes)
         assert "Traceback" not in err
         if code == 2:
             assert err.strip().count("\n") == 0, err
@@ -95,8 +95,8 @@ def assert_whole_or_told(said: list[str], diagnosed: int = 0) -> None:
             assert os.listdir() == []
         else:
             assert code in (0, 1), err
-            found = {path.name for path in Path("here").iterdir()}
-            assert {"config.yaml", "results.nc", "summary.csv", "report.html", "cells", "figures"} <= found
+            files = {path.name for path in Path("here").iterdir()}
+            assert {"config.yaml", "results.nc", "summary.csv", "report.html", "cells", "figures"} <= files
             assert not list(Path("here").rglob("*.part"))
             assert called("report", "here")[0] == 0
 
@@ -130,7 +130,7 @@ def quick(monkeypatch):
 
 @pytest.mark.slow
 @settings(max_examples=40, **NO_LIMIT)
-@given(words)
+@given(overrides)
 @example(["posterior.c=range(1,1e12)"])
 @example(["seed=99999999999999999999"])
 @example(["sampler=glob(*)"])
@@ -138,15 +138,15 @@ def quick(monkeypatch):
 @example(["diagnostics.rounds=1,2", "diagnostics.runs=0"])
 @example(["study=warmstart", "agent=epsilon_greedy"])
 @example(["study=figure2", "agent=uniform", "environment=sparse", "seed=0"])
-def test_a_study_runs_or_is_told_in_one_line(quick, said):
-    assert_whole_or_told(said)
+def test_a_study_runs_or_is_rejected_in_one_line(quick, arguments):
+    assert_complete_or_rejected(arguments)
 
 
 @pytest.mark.slow
 @settings(max_examples=1500, **NO_LIMIT)
-@given(words)
-def test_many_studies_run_or_are_told_in_one_line(quick, said):
-    assert_whole_or_told(said)
+@given(overrides)
+def test_many_studies_run_or_are_rejected_in_one_line(quick, arguments):
+    assert_complete_or_rejected(arguments)
 
 
 @pytest.mark.slow
@@ -157,9 +157,9 @@ def test_many_studies_run_or_are_told_in_one_line(quick, said):
 )
 @example(["sampler=sgld"], 1)
 @example(["environment=contextual", "agent=oful"], 1)
-def test_studies_that_are_really_run_end_whole(said, diagnosed):
-    if not any(word.partition("=")[0].endswith(("steps", "adaptation")) for word in said):
-        assert_whole_or_told(said, diagnosed)
+def test_simulated_studies_are_complete(arguments, diagnosed):
+    if not any(argument.partition("=")[0].endswith(("steps", "adaptation")) for argument in arguments):
+        assert_complete_or_rejected(arguments, diagnosed)
 
 
 plain = st.recursive(
@@ -178,9 +178,9 @@ plain = st.recursive(
     ),
     plain,
 )
-def test_a_config_with_anything_in_it_is_reported_or_told_in_one_line(quick, key, value):
-    with tempfile.TemporaryDirectory() as place:
-        folder = store(Path(place) / "study", diagnosed=False)
+def test_any_config_is_reported_or_rejected_in_one_line(quick, key, value):
+    with tempfile.TemporaryDirectory() as directory:
+        folder = store(Path(directory) / "study", diagnosed=False)
         config = yaml.safe_load((folder / "config.yaml").read_text())
         (folder / "config.yaml").write_text(yaml.safe_dump(config | {key: value}))
         code, err = called("report", str(folder))

@@ -42,6 +42,6 @@ def test_two_hosts_have_the_results_of_one_process(tmp_path):
             host.wait()
     alone = simulate(Sparse(dim=2), Thompson(sampler=PSGLD(num_steps=2)), rounds=8, runs=60, probes=[4])
     for path in paths:
-        with np.load(path) as found:
-            np.testing.assert_array_equal(found["regret"], alone.regret)
-            np.testing.assert_array_equal(found["position"], alone.snapshots[0].states.sampler.position)
+        with np.load(path) as stored:
+            np.testing.assert_array_equal(stored["regret"], alone.regret)
+            np.testing.assert_array_equal(stored["position"], alone.snapshots[0].states.sampler.position)

@@ -1,4 +1,4 @@
-"""Nothing is lost: killed again and again, two at a time, on a full disk, a study ends with the same numbers."""
+"""Interruption: a study that is killed or interrupted continues and ends with the same numbers."""
 
 import contextlib
 import os
@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers.played_rounds import rest_is_slow
 from helpers.stored_bits import results
-from helpers.worlds import rest_is_slow
 
 from experiments.cli import signals
 
-WORDS = (
+OVERRIDES = (
     "environment=sparse",
     "sampler=exact,mala",
     "environment.dim=3",
@@ -23,7 +23,7 @@ WORDS = (
     "runs=6",
     "diagnostics.runs=0",
 )
-LONGER = (*WORDS, "rounds=16000", "record_every=16")
+LONGER = (*OVERRIDES, "rounds=16000", "record_every=16")
 KILLS, ENOUGH = 14, 8  # how many are tried, how many must come before the end
 LONG = (
     "environment=sparse",
@@ -52,20 +52,20 @@ main()
 """
 
 
-def command(folder, words=WORDS):
-    return [sys.executable, "-c", PROGRAM, *words, f"output={folder}"]
+def command(folder, overrides=OVERRIDES):
+    return [sys.executable, "-c", PROGRAM, *overrides, f"output={folder}"]
 
 
 @pytest.fixture(autouse=True)
-def heard():
-    """Processes that are begun here hear a Ctrl-C, also where these tests run in a shell's background."""
+def restore_sigint():
+    """Processes started here receive Ctrl-C, also when the tests run in a shell's background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def interrupt(process, group=False):
-    """What it says after a Ctrl-C, which on a terminal comes to the whole group; one that does not end is killed."""
+    """The output after Ctrl-C, which a terminal sends to the whole group; a process that does not end is killed."""
     if group:
         os.killpg(process.pid, signal.SIGINT)
     else:
@@ -76,44 +76,44 @@ def interrupt(process, group=False):
         process.kill()
 
 
-def last_words(folder):
+def exit_text(folder):
     return f"Interrupted. Finished results are kept in {folder}\nThe same command continues from there.\n"
 
 
-def finish(folder, words=WORDS):
-    done = subprocess.run(command(folder, words), capture_output=True, text=True)
+def finish(folder, overrides=OVERRIDES):
+    done = subprocess.run(command(folder, overrides), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def killed(folder, luck, length):
-    """Whether a process was killed: at any time, or a while after it had written a file. It may have been through."""
+def killed(folder, rng, length):
+    """Whether a process was killed: at any time, or a while after it had written a file. It may have finished."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    anytime, before = luck.random() < 0.4, written(folder)
+    anytime, before = rng.random() < 0.4, written(folder)
     with subprocess.Popen(command(folder, LONGER), **quiet) as process:
         while not anytime and written(folder) <= before and process.poll() is None:
             time.sleep(0.005)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(luck.uniform(0, length if anytime else 1.0))
+            process.wait(rng.uniform(0, length if anytime else 1.0))
         process.kill()
         return process.wait() == -signal.SIGKILL
 
 
 def written(folder):
     """Every file that was completed, each time that it was."""
-    found = set()
+    files = set()
     for path in folder.rglob("*.nc"):
         with contextlib.suppress(FileNotFoundError):
-            found.add((path, path.stat().st_mtime_ns))
-    return found
+            files.add((path, path.stat().st_mtime_ns))
+    return files
 
 
 @pytest.mark.slow
-def test_killed_at_random_points_a_study_ends_with_the_same_bits(tmp_path, monkeypatch):
+def test_a_study_killed_at_random_points_ends_with_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
-    begun = time.monotonic()
+    started = time.monotonic()
     finish(tmp_path / "whole", LONGER)
-    length, luck, folder = time.monotonic() - begun, random.Random(0), tmp_path / "cut"
-    assert sum(killed(folder, luck, length) for _ in range(KILLS)) >= ENOUGH
+    length, rng, folder = time.monotonic() - started, random.Random(0), tmp_path / "cut"
+    assert sum(killed(folder, rng, length) for _ in range(KILLS)) >= ENOUGH
     finish(folder, LONGER)
     assert results(folder) == results(tmp_path / "whole")
     left = [path.name for path in (folder / "cells").iterdir()]
@@ -121,9 +121,7 @@ def test_killed_at_random_points_a_study_ends_with_the_same_bits(tmp_path, monke
 
 
 @pytest.mark.slow
-def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_same_bits(
-    tmp_path, monkeypatch
-):
+def test_ctrl_c_while_computing_exits_at_once_and_the_study_continues_to_the_same_bits(tmp_path, monkeypatch):
     """What JAX has under way is not waited for: at the end of a process that can take a minute, or crash."""
     monkeypatch.chdir(Path(__file__).parents[2])
     folder = tmp_path / "cut"
@@ -131,8 +129,8 @@ def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_s
         while not list(folder.rglob("*.unfinished.nc")):
             assert process.poll() is None
             time.sleep(0.05)
-        said = interrupt(process)
-    assert (process.returncode, said) == (130, last_words(folder))
+        output = interrupt(process)
+    assert (process.returncode, output) == (130, exit_text(folder))
     assert list(folder.rglob("*.unfinished.nc"))
     finish(folder, LONG)
     finish(tmp_path / "whole", LONG)
@@ -140,17 +138,17 @@ def test_interrupted_while_it_computes_a_study_ends_at_once_and_goes_on_to_the_s
 
 
 @pytest.mark.slow
-def test_interrupted_while_it_starts_the_command_ends_without_a_trace(tmp_path, monkeypatch):
+def test_ctrl_c_during_startup_exits_without_a_traceback(tmp_path, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
-    luck = random.Random(0)
+    rng = random.Random(0)
     for _ in range(6):
         called = [sys.executable, "-c", LOADING, "run", *LONG, f"output={tmp_path / 'cut'}"]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen(called, **pipes) as process:
             assert process.stdout.readline() == "loading\n"
-            time.sleep(luck.uniform(0.2, 4))  # not before the first line is through
-            said = interrupt(process)
-        assert (process.returncode, said) in ((130, "Interrupted.\n"), (130, last_words(tmp_path / "cut")))
+            time.sleep(rng.uniform(0.2, 4))  # not before the first line is through
+            output = interrupt(process)
+        assert (process.returncode, output) in ((130, "Interrupted.\n"), (130, exit_text(tmp_path / "cut")))
 
 
 OTHER = "raise ValueError('Cache keys should be comparable')"
@@ -172,26 +170,26 @@ main()
 
 
 @pytest.mark.parametrize("instead", rest_is_slow(["pass", OTHER], [OTHER]))
-def test_no_library_can_drop_an_interruption_or_make_a_failed_cell_of_it(instead, tmp_path):
+def test_libraries_cannot_swallow_ctrl_c(instead, tmp_path):
     """As JAX does, in bare excepts and where it compares what it has compiled."""
-    called = [sys.executable, "-c", DEAF.format(instead=instead), *WORDS, f"output={tmp_path / 'cut'}"]
+    called = [sys.executable, "-c", DEAF.format(instead=instead), *OVERRIDES, f"output={tmp_path / 'cut'}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(called, **pipes, cwd=Path(__file__).parents[2]) as process:
         while process.stdout.readline() != "computing\n":
             assert process.poll() is None
-        said = interrupt(process)
-    assert (process.returncode, said) == (130, last_words(tmp_path / "cut"))
+        output = interrupt(process)
+    assert (process.returncode, output) == (130, exit_text(tmp_path / "cut"))
     assert not (tmp_path / "cut" / "summary.csv").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", [True, False])
-@pytest.mark.parametrize("company", ["processes=2", "backend=dask"])
-def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_path, monkeypatch):
+@pytest.mark.parametrize("workers", ["processes=2", "backend=dask"])
+def test_ctrl_c_ends_worker_processes(workers, group, tmp_path, monkeypatch):
     """On a terminal the others are interrupted too; elsewhere they go when this process is gone."""
     monkeypatch.chdir(Path(__file__).parents[2])
-    alone = (*WORDS, "runs=8", "rounds=3200", "record_every=16")
-    words = (*alone, company, *(["backend.runs_per_task=2"] if company == "backend=dask" else []))
+    alone = (*OVERRIDES, "runs=8", "rounds=3200", "record_every=16")
+    overrides = (*alone, workers, *(["backend.runs_per_task=2"] if workers == "backend=dask" else []))
     folder, mark = tmp_path / "cut", f"fgtsva-test-{os.getpid()}"
     script = tmp_path / "fgtsva"  # as it is installed: a worker process reads its file again
     script.write_text("from experiments.cli import main\nif __name__ == '__main__':\n    main()\n")
@@ -200,25 +198,25 @@ def test_interrupted_with_company_it_leaves_nobody_behind(company, group, tmp_pa
         "env": {**os.environ, "PYTHONPATH": str(Path.cwd()), "FGTSVA_MARK": mark},
         "start_new_session": True,
     }
-    called = [sys.executable, str(script), "run", *words, f"output={folder}"]
+    called = [sys.executable, str(script), "run", *overrides, f"output={folder}"]
     with subprocess.Popen(called, **pipes, **own) as process:
         while not list(folder.rglob("cells/*.nc")):
             assert process.poll() is None
             time.sleep(0.05)
         assert len(marked(mark)) > 1
-        said = interrupt(process, group)
-    assert (process.returncode, said) == (130, last_words(folder))
+        output = interrupt(process, group)
+    assert (process.returncode, output) == (130, exit_text(folder))
     for _ in range(100):
         if not marked(mark):
             break
         time.sleep(0.1)
     assert not marked(mark)
-    finish(folder, words)
+    finish(folder, overrides)
     finish(tmp_path / "whole", alone)
     assert results(folder) == results(tmp_path / "whole")
 
 
-def test_the_last_words_take_the_place_of_what_is_shown_on_a_terminal():
+def test_exit_message_replaces_the_progress_lines():
     with signals.exit_message("kept", "go on"), signals.replacing_lines(2):
         assert signals._exit_text(terminal=False) == "kept\ngo on\n"
         assert signals._exit_text(terminal=True) == "\x1b[1A\r\x1b[J\x1b[?25hkept\ngo on\n"
@@ -227,8 +225,8 @@ def test_the_last_words_take_the_place_of_what_is_shown_on_a_terminal():
 
 def marked(mark):
     """Processes that have a mark in their environment."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
-            found += [path.parent.name] if mark.encode() in path.read_bytes() else []
-    return found
+            pids += [path.parent.name] if mark.encode() in path.read_bytes() else []
+    return pids

@@ -1,4 +1,4 @@
-"""Companions compute cells of the same study: the same bits, and nothing of them is left behind."""
+"""Worker processes compute cells of the same study, with identical results, and end with the main process."""
 
 import os
 import subprocess
@@ -16,10 +16,10 @@ from experiments.execute.local_workers import COMMAND, num_processes
 from samplers.errors import InputError
 
 ROOT = Path(__file__).parents[2]
-WORDS = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
+OVERRIDES = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
 
 
-def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
+def test_long_studies_get_worker_processes_and_short_ones_do_not(monkeypatch):
     monkeypatch.setenv("FGTSVA_PROCESSES", "8")
     study = compose(["sampler=exact,mala", "environment=sparse"])
     long, short = (Estimate(2, 0, 2, 1000, seconds) for seconds in (600.0, 5.0))
@@ -33,17 +33,17 @@ def test_a_long_study_gets_company_and_a_short_one_does_not(monkeypatch):
     )
 
 
-def test_what_was_said_about_processes_makes_sense(monkeypatch):
+def test_invalid_fgtsva_processes_is_rejected(monkeypatch):
     study, long = compose(["sampler=exact,mala", "environment=sparse"]), Estimate(2, 0, 2, 1000, 600.0)
-    for said in ("two", "0", "-1"):
-        monkeypatch.setenv("FGTSVA_PROCESSES", said)
+    for invalid in ("two", "0", "-1"):
+        monkeypatch.setenv("FGTSVA_PROCESSES", invalid)
         with pytest.raises(InputError, match="FGTSVA_PROCESSES"):
             num_processes(study, long, cores=2)
     monkeypatch.setenv("FGTSVA_PROCESSES", "")
     assert num_processes(study, long, cores=2) == 2
 
 
-def test_a_companion_is_called_as_its_caller_was(monkeypatch):
+def test_worker_command_is_that_of_the_main_process(monkeypatch):
     monkeypatch.setattr(sys, "orig_argv", ["python", "mine.py", "run", "rounds=3"])
     monkeypatch.setattr(sys, "argv", ["mine.py", "run", "rounds=3"])
     assert local_workers.worker_command() == [sys.executable, "mine.py"]
@@ -51,9 +51,15 @@ def test_a_companion_is_called_as_its_caller_was(monkeypatch):
     assert local_workers.worker_command() == [sys.executable, "-c", local_workers.COMMAND]
 
 
-def test_who_assists_computes_what_nobody_has(tmp_path):
-    words = (*WORDS, "sampler=psgld", "diagnostics.runs=0", f"output={tmp_path / 'here'}", "devices=1")
-    study = compose(words)
+def test_worker_computes_cells_that_are_not_stored(tmp_path):
+    overrides = (
+        *OVERRIDES,
+        "sampler=psgld",
+        "diagnostics.runs=0",
+        f"output={tmp_path / 'here'}",
+        "devices=1",
+    )
+    study = compose(overrides)
     folder = runner.prepare(study)
     runner.run_worker(study, folder)
     assert all(folder.holds(cell) for cell in study.cells)
@@ -62,15 +68,15 @@ def test_who_assists_computes_what_nobody_has(tmp_path):
     assert before == {path: path.stat().st_mtime_ns for path in folder.cells.glob("*.nc")}
 
 
-def command(folder, *words):
-    return [sys.executable, "-c", COMMAND, "run", *WORDS, f"output={folder}", *words]
+def command(folder, *overrides):
+    return [sys.executable, "-c", COMMAND, "run", *OVERRIDES, f"output={folder}", *overrides]
 
 
 @pytest.mark.slow
-def test_with_companions_the_bits_are_the_same(tmp_path):
+def test_results_with_worker_processes_are_identical(tmp_path):
     for folder, processes in (("alone", 1), ("together", 3)):
-        words = (f"processes={processes}", "diagnostics.runs=1", "diagnostics.rounds=3")
-        subprocess.run(command(tmp_path / folder, *words), check=True, cwd=ROOT, capture_output=True)
+        overrides = (f"processes={processes}", "diagnostics.runs=1", "diagnostics.rounds=3")
+        subprocess.run(command(tmp_path / folder, *overrides), check=True, cwd=ROOT, capture_output=True)
     alone, together = (xr.open_datatree(tmp_path / name / "results.nc") for name in ("alone", "together"))
     for node in alone.subtree:
         assert (
@@ -81,35 +87,39 @@ def test_with_companions_the_bits_are_the_same(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_companion_leaves_with_whom_it_assists(tmp_path):
+def test_worker_exits_with_its_main_process(tmp_path):
     long = ("processes=2", "rounds=200000", "diagnostics.runs=0")
     called = subprocess.Popen(
         command(tmp_path / "here", *long), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        found = []
-        while not found:
+        pids = []
+        while not pids:
             time.sleep(0.2)
             assert called.poll() is None
-            found = companions_of(called.pid)
+            pids = workers_of(called.pid)
     finally:
         called.kill()
         called.wait()
     for _ in range(100):
-        if not any(Path(f"/proc/{pid}").exists() for pid in found):
+        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
             return
         time.sleep(0.2)
-    raise AssertionError("the companion is still there")
+    raise AssertionError("the worker is still running")
 
 
-def companions_of(parent):
-    """Processes that were told to assist another one."""
+def workers_of(parent):
+    """Worker processes of a main process."""
     if not os.path.isdir("/proc"):
-        pytest.skip("no /proc to look into")
-    told = {}
+        pytest.skip("no /proc")
+    command_lines = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            told[path.parent.name] = path.read_bytes().split(b"\0")
+            command_lines[path.parent.name] = path.read_bytes().split(b"\0")
         except OSError:
             continue
-    return [pid for pid, words in told.items() if b"--worker-of" in words and str(parent).encode() in words]
+    return [
+        pid
+        for pid, arguments in command_lines.items()
+        if b"--worker-of" in arguments and str(parent).encode() in arguments
+    ]

@@ -1,4 +1,4 @@
-"""What is shipped, what it needs, and which package may know which."""
+"""The wheel, its requirements, and the direction of imports."""
 
 import ast
 import os
@@ -97,7 +97,7 @@ def test_every_requirement_is_pinned() -> None:
         assert requirement.specifier.contains(version), f"{requirement} excludes the pinned {version}"
 
 
-def test_no_file_says_where_packages_come_from() -> None:
+def test_no_file_has_a_package_index_url() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -108,7 +108,7 @@ def test_no_file_says_where_packages_come_from() -> None:
     if listed.returncode:
         pytest.skip("not a git checkout")
     # In pieces, or this file would be the first to be found.
-    words = [
+    fragments = [
         "py" + "pi.org",
         "python" + "hosted",
         "index" + "-url",
@@ -116,11 +116,11 @@ def test_no_file_says_where_packages_come_from() -> None:
         "find" + "-links",
         "find" + "_links",
     ]
-    words += ["file" + "://", "extra" + "-index", "extra" + "_index", "conda" + ".anaconda"]
-    pattern = re.compile("|".join(map(re.escape, words)).encode(), re.IGNORECASE)
+    fragments += ["file" + "://", "extra" + "-index", "extra" + "_index", "conda" + ".anaconda"]
+    pattern = re.compile("|".join(map(re.escape, fragments)).encode(), re.IGNORECASE)
     paths = (ROOT / name for name in listed.stdout.split("\0") if name)
-    found = [str(path) for path in paths if path.is_file() and pattern.search(path.read_bytes())]
-    assert not found
+    matches = [str(path) for path in paths if path.is_file() and pattern.search(path.read_bytes())]
+    assert not matches
 
 
 def imported(path: Path) -> dict[str, int]:
@@ -137,34 +137,34 @@ def imported(path: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(("package", "other"), FORBIDDEN)
 def test_imports_go_one_way(package: str, other: str) -> None:
-    found = [
+    matches = [
         f"{path}:{line}"
         for path in (ROOT / package).rglob("*.py")
         for name, line in imported(path).items()
         if name.split(".")[0] == other
     ]
-    assert not found, f"{package} must not import {other}"
+    assert not matches, f"{package} must not import {other}"
 
 
 @pytest.mark.parametrize("room", ALLOWED)
-def test_rooms_of_experiments_import_only_what_comes_before_them(room: str) -> None:
+def test_folders_of_experiments_import_in_one_direction(room: str) -> None:
     """Data goes one way: overrides, config, execute, folder, analysis, figures, report."""
     paths = [*(ROOT / "experiments" / room).rglob("*.py")]
     assert paths
-    found = [
+    matches = [
         f"{path}:{line} imports {name}"
         for path in paths
         for name, line in imported(path).items()
         if name.split(".")[0] == "experiments" and name.split(".")[1] not in (room, *ALLOWED[room])
     ]
-    assert not found
+    assert not matches
 
 
 @pytest.mark.parametrize(
     "module", ["config.compose", "execute.runner", "analysis.analyse", "report", "bench"]
 )
 def test_the_command_has_a_device_for_every_core(module: str) -> None:
-    """Importing BlackJAX starts JAX with one device: ours have to be asked for before that."""
+    """Importing BlackJAX starts JAX with one device: ours must be configured before that."""
     program = f"import experiments.{module}, jax\nfrom fgtsva_ppl.jax_config import cores\n"
     devices, cores = run(
         sys.executable, "-c", program + "print(jax.device_count(), cores())", cwd=ROOT

@@ -24,25 +24,25 @@ def test_the_python_example_runs_and_is_about_ten_lines(capsys):
     assert capsys.readouterr().out.count("\n") == 3
 
 
-def test_it_opens_with_the_two_commands():
+def test_readme_starts_with_the_two_commands():
     commands = re.findall(r"^    (make \w+)", README.read_text(), re.MULTILINE)
     assert commands[:2] == ["make demo", "make test"]
 
 
 @pytest.mark.parametrize("registry", [SAMPLERS, ENVIRONMENTS, NOISES], ids=lambda registry: registry.kind)
-def test_its_tables_have_every_name(registry):
+def test_readme_tables_have_every_name(registry):
     page = README.read_text()
     for name in registry.names():
         assert f"`{name}`" in page or f"`{registry.kind}={name}`" in page or name == "default"
 
 
-def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypatch):
+def test_readme_example_of_a_custom_environment_runs(tmp_path, monkeypatch):
     example = next(text for text in examples() if "my_world.py" in text)
     assert len(example.splitlines()) < 25
     monkeypatch.setattr(ENVIRONMENTS, "_classes", dict(ENVIRONMENTS))
     file, out = tmp_path / "my_world.py", tmp_path / "out"
     file.write_text(example)
-    words = (
+    overrides = (
         "environment=circle",
         "environment.arms=5",
         "sampler=exact",
@@ -50,7 +50,7 @@ def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypat
         "runs=2",
         "diagnostics.runs=0",
     )
-    monkeypatch.setattr(sys, "argv", [str(file), "run", *words, f"output={out}", "--quiet"])
+    monkeypatch.setattr(sys, "argv", [str(file), "run", *overrides, f"output={out}", "--quiet"])
     with pytest.raises(SystemExit, match="0"):
         runpy.run_path(str(file), run_name="__main__")
     with open(out / "summary.csv", newline="") as table:
@@ -58,7 +58,7 @@ def test_an_environment_of_ones_own_is_played_by_the_command(tmp_path, monkeypat
     assert (row["environment"], row["status"]) == ("circle", "done")
 
 
-def test_a_reward_program_of_ones_own_is_asked_and_told(capsys):
+def test_readme_example_of_a_custom_reward_runs(capsys):
     example = next(text for text in examples() if "def click_rate" in text)
     assert len(example.splitlines()) < 25
     exec(compile(example.replace("range(120)", "range(6)"), str(README), "exec"), {})

@@ -1,4 +1,4 @@
-"""The report in a real browser: as it looks to a person with a mouse, a keyboard, or a phone."""
+"""The report in a real browser, with a mouse, a keyboard, or the width of a phone."""
 
 import pytest
 from helpers.browser import Page, chromium
@@ -88,7 +88,7 @@ def column(page: Page, index: int) -> list[str]:
     )
 
 
-def test_tables_sort_by_mouse_and_keyboard_and_say_so(page):
+def test_tables_sort_by_mouse_and_keyboard_and_set_aria_sort(page):
     headings = page.run("[...document.querySelectorAll('#results thead th')].map((th) => th.textContent)")
     at = headings.index("regret")
     heading = f"document.querySelectorAll('#results thead th')[{at}]"

@@ -38,8 +38,8 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     def forbidden(*args, **kwargs):
         raise AssertionError(f"called with {args}")
 
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["fgtsva", *words])
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["fgtsva", *arguments])
         started = [(os, "system"), (os, "popen"), (subprocess, "Popen"), (pickle, "load"), (pickle, "loads")]
         with monkeypatch.context() as patch:
             for module, name in started:
@@ -52,8 +52,8 @@ def fgtsva(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_code_of_ours_evaluates_imports_by_name_or_unpickles(package):
-    found = []
+def test_our_code_never_evaluates_unpickles_or_imports_by_name(package):
+    violations = []
     for path in (ROOT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES
@@ -67,12 +67,12 @@ def test_no_code_of_ours_evaluates_imports_by_name_or_unpickles(package):
             if path == IMPORTS_LITERALS and (imported or dotted) and "import_module" in ast.unparse(node):
                 continue
             if named or dotted or imported or pickles:
-                found.append(f"{path}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")
-    assert not found
+                violations.append(f"{path}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")
+    assert not violations
 
 
 def test_classes_that_are_imported_by_name_are_literals_of_our_packages():
-    """`register("mala", "samplers.mcmc.mala:MALA")`: no setting, config or stored file has a say in it."""
+    """`register("mala", "samplers.mcmc.mala:MALA")`: no setting, config or stored file affects it."""
     tree = ast.parse(IMPORTS_LITERALS.read_text())
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "import_module"]
     assert len(uses) == 1
@@ -85,7 +85,7 @@ def test_classes_that_are_imported_by_name_are_literals_of_our_packages():
                         assert re.fullmatch(r"(samplers|fgtsva_ppl)\.[\w.]+:\w+", ast.literal_eval(cls))
 
 
-def test_what_a_command_names_is_never_imported():
+def test_names_on_the_command_line_are_never_imported():
     """Only keys of the registry are, so a module's name is an unknown sampler."""
     for name in ("os:system", "samplers.mcmc.mala:MALA", "this:d"):
         with pytest.raises(InputError, match="unknown sampler"):
@@ -93,7 +93,7 @@ def test_what_a_command_names_is_never_imported():
 
 
 @pytest.mark.parametrize(
-    "word",
+    "override",
     [
         "_target_=os.system",
         "sampler._target_=os.system",
@@ -122,15 +122,15 @@ def test_what_a_command_names_is_never_imported():
         "--multirun",
     ],
 )
-def test_a_setting_names_no_code_no_file_and_no_variable(fgtsva, word):
-    code, out, err = fgtsva("run", "sampler=mala", word)
+def test_settings_cannot_refer_to_code_files_or_variables(fgtsva, override):
+    code, out, err = fgtsva("run", "sampler=mala", override)
     assert code == 2
     assert os.environ["HOME"] not in out + err
     assert "Traceback" not in out + err
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_a_study_is_chosen_among_those_there_are():
+def test_unknown_study_names_are_rejected():
     from experiments.config.study_files import read_study
 
     for name in ("../config", "default.yaml", "", ".", "default\0"):
@@ -139,7 +139,7 @@ def test_a_study_is_chosen_among_those_there_are():
 
 
 @pytest.mark.parametrize("where", ["title", "cells", "top"])
-def test_a_config_that_wants_to_be_called_is_not(fgtsva, where):
+def test_yaml_tags_in_a_config_are_not_executed(fgtsva, where):
     folder = store(Path("theirs"), diagnosed=False)
     payload = "!!python/object/apply:os.system ['touch pwned']"
     text = (folder / "config.yaml").read_text()
@@ -155,7 +155,7 @@ def test_a_config_that_wants_to_be_called_is_not(fgtsva, where):
     assert not Path("pwned").exists()
 
 
-def test_a_config_cannot_read_the_environment(fgtsva):
+def test_a_config_cannot_read_environment_variables(fgtsva):
     folder = store(Path("theirs"), diagnosed=False, title="${oc.env:HOME}", question="${oc.env:HOME}")
     assert fgtsva("report", "theirs")[0] == 0
     page = (folder / "report.html").read_text()
@@ -169,7 +169,7 @@ class Bomb:
 
 
 def hostile(folder, how):
-    """What a stranger might have put into results.nc."""
+    """Malicious content of results.nc."""
     with h5py.File(folder / "results.nc", "r+") as file:
         (name, *_) = file["cells"]
         cell = file["cells"][name]
@@ -207,7 +207,7 @@ def hostile(folder, how):
                 cell.create_dataset("regret", (3, 4), "float64", external=secret)
             case "a ring":
                 cell["round_1"] = file["cells"]
-    seal(folder / "results.nc")  # a stranger can do that too
+    seal(folder / "results.nc")  # an attacker can do that too
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def hostile(folder, how):
         "another file's group", "another file's bytes", "a ring",
     ],
 )  # fmt: skip
-def test_a_strangers_results_run_nothing(fgtsva, how):
+def test_untrusted_results_are_not_executed(fgtsva, how):
     folder = store(Path("theirs"), diagnosed=False)
     (folder / "secret.nc").write_bytes(b"secret  " * 12)
     hostile(folder, how)
@@ -237,9 +237,9 @@ def test_a_strangers_results_run_nothing(fgtsva, how):
         assert code == 2
 
 
-def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
-    """The folder of a run of ours, whose cells somebody has replaced: by a pickle, and by a door to another file."""
-    words = (
+def test_continuing_in_an_untrusted_folder_executes_nothing(fgtsva):
+    """The folder of a run of ours, whose cells were replaced by a pickle and by a link to another file."""
+    arguments = (
         "environment=sparse",
         "sampler=exact,mala",
         "rounds=3",
@@ -247,7 +247,7 @@ def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
         "diagnostics.runs=0",
         "output=ours",
     )
-    assert fgtsva("run", *words)[0] == 0
+    assert fgtsva("run", *arguments)[0] == 0
     pickled, linked = sorted(Path("ours/cells").glob("*.nc"))
     before = Path("ours/summary.csv").read_text()
     pickled.write_bytes(pickle.dumps(Bomb()))
@@ -256,11 +256,11 @@ def test_going_on_in_a_strangers_folder_runs_nothing(fgtsva):
     with h5py.File(linked, "w") as file:
         file["regret"] = h5py.ExternalLink(str(Path("secret.nc").resolve()), "/regret")
     seal(linked)
-    code, _, err = fgtsva("run", *words)
+    code, _, err = fgtsva("run", *arguments)
     assert code == 0, err
-    said = err.replace("\n", "")
-    assert f"{pickled.name} cannot be read" in said
-    assert f"{linked.name} cannot be read (regret points to another file)" in said
+    message = err.replace("\n", "")
+    assert f"{pickled.name} cannot be read" in message
+    assert f"{linked.name} cannot be read (regret points to another file)" in message
     assert "Traceback" not in err
     assert not Path("pwned").exists()
     assert numbers(Path("ours/summary.csv").read_text()) == numbers(before)

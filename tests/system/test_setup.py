@@ -1,4 +1,4 @@
-"""What every other test relies on."""
+"""The configuration of JAX that all tests rely on."""
 
 import jax
 import jax.numpy as jnp

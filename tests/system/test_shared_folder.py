@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.played_rounds import rest_is_slow
 from helpers.stored_bits import results
-from helpers.worlds import rest_is_slow
 
 from experiments.cli import commands
 from experiments.storage import files
 from experiments.storage.locks import Locks
 
-WORDS = (
+OVERRIDES = (
     "environment=sparse",
     "sampler=exact,mala",
     "environment.dim=3",
@@ -32,12 +32,12 @@ main()
 """
 
 
-def command(folder, words=WORDS):
-    return [sys.executable, "-c", PROGRAM, *words, f"output={folder}"]
+def command(folder, overrides=OVERRIDES):
+    return [sys.executable, "-c", PROGRAM, *overrides, f"output={folder}"]
 
 
-def finish(folder, words=WORDS):
-    done = subprocess.run(command(folder, words), capture_output=True, text=True)
+def finish(folder, overrides=OVERRIDES):
+    done = subprocess.run(command(folder, overrides), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -50,15 +50,15 @@ def test_two_processes_in_one_folder_share_the_work_and_end_with_the_same_bits(t
         for _ in range(2)
     ]
     for process in both:
-        said, _ = process.communicate()
-        assert process.returncode == 0, said.decode()
+        output, _ = process.communicate()
+        assert process.returncode == 0, output.decode()
     assert results(tmp_path / "shared") == results(tmp_path / "alone")
     assert not list((tmp_path / "shared").rglob("*.part"))
     assert not list((tmp_path / "shared").rglob("*.unfinished.nc"))
 
 
-def test_a_name_is_one_processs_until_it_ends(tmp_path):
-    """A child process takes one of two names, and keeps it for as long as it lives."""
+def test_a_lock_is_held_until_its_process_ends(tmp_path):
+    """A child process takes one of two locks and holds it until it ends."""
     path = tmp_path / "lock"
     program = (
         "import sys; from pathlib import Path; from experiments.storage.locks import Locks\n"
@@ -80,8 +80,8 @@ def test_a_name_is_one_processs_until_it_ends(tmp_path):
             pass
 
 
-def run_here(*words):
-    sys.argv = ["fgtsva", "run", *WORDS, "rounds=12", "runs=3", *words]
+def run_here(*overrides):
+    sys.argv = ["fgtsva", "run", *OVERRIDES, "rounds=12", "runs=3", *overrides]
     try:
         commands.main()
     except SystemExit as stop:
@@ -90,8 +90,8 @@ def run_here(*words):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """What the study gives when nothing happens."""
+def uninterrupted(tmp_path_factory):
+    """The results of the study without an error."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [])
         folder = tmp_path_factory.mktemp("undisturbed")
@@ -100,10 +100,10 @@ def undisturbed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("when", rest_is_slow([0, 1, 3, 5], [3]))
-def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
-    when, undisturbed, tmp_path, monkeypatch, capsys
+def test_a_full_disk_is_one_line_and_the_same_command_continues(
+    when, uninterrupted, tmp_path, monkeypatch, capsys
 ):
-    """The n-th write finds no room, whichever it is: config, cells, tree, tables or report."""
+    """The n-th write fails: config, cells, tree, tables or report."""
     monkeypatch.setattr(sys, "argv", [])
     real, left = files._move, [when]
 
@@ -123,19 +123,19 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
     assert "No space left on device" in err
     assert not list(folder.rglob("*.part"))
     assert run_here(f"output={folder}") == 0
-    assert results(folder) == undisturbed
+    assert results(folder) == uninterrupted
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [4000, 60000])
-def test_a_file_that_may_not_grow_is_one_line_and_the_same_command_goes_on(size, tmp_path, monkeypatch):
-    """The system itself refuses to write on, in the middle of a file."""
+def test_a_file_size_limit_is_one_line_and_the_same_command_continues(size, tmp_path, monkeypatch):
+    """The operating system stops writing in the middle of a file."""
     monkeypatch.chdir(Path(__file__).parents[2])
     folder = tmp_path / "cut"
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))\n"
-    interpreter, option, program, *words = command(folder)
+    interpreter, option, program, *overrides = command(folder)
     cut = subprocess.run(
-        [interpreter, option, limit + program, *words],
+        [interpreter, option, limit + program, *overrides],
         capture_output=True,
         text=True,
         env={**os.environ, "FGTSVA_CACHE": str(tmp_path / "cache")},

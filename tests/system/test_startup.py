@@ -1,4 +1,4 @@
-"""Help, completion, lists and misspelt names need no JAX; what they know of the registries is in a file."""
+"""Help, completion, lists and misspelt names need no JAX; they read the registries from a file."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def call(*arguments, **variables):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "expected"),
     [
         (["--help"], 0, ["Example: fgtsva run"]),
         (["run", "--help"], 0, ["KEY=VALUE"]),
@@ -70,11 +70,11 @@ def call(*arguments, **variables):
         (["run", "+rounds=3"], 2, ["key=value"]),
     ],
 )
-def test_help_lists_and_misspelt_names_need_no_jax(arguments, code, words):
-    found, out, err, modules = call(*arguments)
-    assert found == code
-    for word in words:
-        assert word in out + err
+def test_help_lists_and_misspelt_names_need_no_jax(arguments, code, expected):
+    exit_code, out, err, modules = call(*arguments)
+    assert exit_code == code
+    for fragment in expected:
+        assert fragment in out + err
     assert not {*modules} & {*HEAVY}
 
 
@@ -100,7 +100,7 @@ def test_completion_needs_no_jax(line, expected):
     assert not {*modules} & {*HEAVY}
 
 
-def test_the_benchmarks_that_are_completed_are_those_there_are():
+def test_completed_benchmarks_are_all_that_exist():
     from experiments.bench import PARTS
 
     assert tuple(PARTS) == BENCHMARKS
@@ -174,7 +174,7 @@ def test_a_component_is_checked_by_name_and_by_its_keys():
         member.keys_with({"adaptation": ["windo"]})
 
 
-def test_old_keys_are_not_valid_and_point_to_keys_of_today():
+def test_old_keys_are_rejected_with_the_current_key():
     catalogue = from_file()
     plain = {*OPTIONS, *DIAGNOSTICS, *NUMBERS, *catalogue}
     settings_ = {

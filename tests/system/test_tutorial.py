@@ -1,4 +1,4 @@
-"""The tutorial runs as it stands."""
+"""The tutorial runs unchanged."""
 
 import runpy
 
@@ -13,8 +13,8 @@ def test_the_tutorial_runs_and_draws_its_figures(tmp_path, monkeypatch, capsys):
     runpy.run_module("experiments.tutorial", run_name="__main__")
     drawn = {path.name for path in (tmp_path / "tutorial").iterdir()}
     assert drawn == {"one_round.png", "actions.png", "thousand_rounds.png"}
-    said = capsys.readouterr().out
-    assert said.count("total variation to exact") == 4
-    assert " modes: " in said
-    assert "the floor" in said
-    assert said.count("gradients a round") == 5
+    output = capsys.readouterr().out
+    assert output.count("total variation to exact") == 4
+    assert " modes: " in output
+    assert "the floor" in output
+    assert output.count("gradients a round") == 5

@@ -1,4 +1,4 @@
-"""Array arguments say their shapes, and a wrong annotation or a wrong shape fails in the tests."""
+"""Array arguments have annotated shapes, and a wrong annotation or shape fails in the tests."""
 
 import ast
 import importlib
@@ -29,7 +29,7 @@ def public_annotations(tree):
 
 
 def inner_functions(tree):
-    """Functions inside of functions: those are nobody's interface."""
+    """Functions inside of functions, which are not public."""
     inside = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -40,7 +40,7 @@ def inner_functions(tree):
 
 
 def mentions_bare_array(annotation):
-    """Whether `Array` stands there without a shape; inside of Callable[...] it may."""
+    """Whether `Array` is used without a shape; inside of Callable[...] it may."""
     if annotation is None:
         return False
     if isinstance(annotation, ast.Subscript):
@@ -56,7 +56,7 @@ def mentions_bare_array(annotation):
 
 
 @pytest.mark.parametrize("package", runtime_types.PACKAGES)
-def test_every_public_array_says_its_shape(package):
+def test_every_public_array_has_a_shape(package):
     bare = []
     for path in sorted((ROOT / package).rglob("*.py")):
         tree = ast.parse(path.read_text())
@@ -70,14 +70,14 @@ def test_every_public_array_says_its_shape(package):
     assert not bare, "\n".join(bare)
 
 
-def test_a_wrong_shape_is_noticed_in_a_function():
+def test_a_wrong_shape_in_a_function_is_detected():
     accuracy = importlib.import_module("fgtsva_ppl.diagnostics.accuracy")
     assert accuracy.total_variation(np.ones((4, 1)), np.ones((4, 1))).shape == (4,)
     with pytest.raises(TypeCheckError):  # NumPy would broadcast these
         accuracy.total_variation(np.ones((4, 2)), np.ones((4, 1)))
 
 
-def test_a_wrong_shape_is_noticed_in_a_named_tuple():
+def test_a_wrong_shape_in_a_named_tuple_is_detected():
     tilted_gaussian = importlib.import_module("samplers.reference.tilted_gaussian")
     runtime_types.check_named_tuples()
     gaussian = importlib.import_module("samplers.target").Gaussian(jnp.eye(3), jnp.ones(3))
@@ -86,7 +86,7 @@ def test_a_wrong_shape_is_noticed_in_a_named_tuple():
         tilted_gaussian.tilt(gaussian, jnp.ones((4, 3)), jnp.ones(3))
 
 
-def test_a_wrong_annotation_is_noticed():
+def test_a_wrong_annotation_is_detected():
     def wrong(x: Float[Array, "rows columns"]) -> Float[Array, " columns"]:
         return x.sum(axis=1)
 

@@ -115,7 +115,7 @@ def test_moment_errors_of_a_control_are_the_known_ones(errors):
             for _ in range(REPETITIONS)
         ]
         bias, scatter = np.mean(simulated, axis=0) - known, np.std(simulated, axis=0, ddof=1)
-        # the scatter is about the closed form, except for the norm that noise has by itself
+        # the scatter is about the closed form, except for the norm of the noise itself
         assert np.all(np.abs(bias) < 0.1 + 0.05 * known)
         names = ("mean_error", "covariance_error", "spread")
         ours = np.array([diagnosed.metrics[name][run] for name in names])

@@ -85,7 +85,7 @@ def test_the_gate_requires_bulk_and_tail_ess():
 
 
 def sample_draw(rng, *shape, size=2, energy=True):
-    """A draw with made-up costs."""
+    """A draw with synthetic costs."""
     energies = np.ones(shape) if energy else float("nan")
     return Draw(rng.normal(size=(*shape, size)), np.ones(shape), np.zeros(shape), np.ones(shape), energies)
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import SEED, assert_mean, moments
-from helpers.worlds import quick_jit, rest_is_slow
+from helpers.played_rounds import quick_jit, rest_is_slow
 from scipy import stats
 
 from fgtsva_ppl import MALA

@@ -7,7 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.montecarlo import SEED, assert_frequencies, assert_law, assert_mean, assert_uncorrelated, moments
+from helpers.montecarlo import (
+    SEED,
+    assert_distribution,
+    assert_frequencies,
+    assert_mean,
+    assert_uncorrelated,
+    moments,
+)
 from scipy import stats
 
 from fgtsva_ppl import (
@@ -65,7 +72,7 @@ def test_theta_is_uniform_on_the_unit_sphere(name):
     # a coordinate of a uniform point: (1 + x)/2 is Beta((d-1)/2, (d-1)/2); so in a direction that is not an axis
     beta = stats.beta((dim - 1) / 2, (dim - 1) / 2)
     for direction in (np.eye(dim)[0], np.ones(dim) / np.sqrt(dim)):
-        assert_law((1 + theta @ direction) / 2, beta.cdf)
+        assert_distribution((1 + theta @ direction) / 2, beta.cdf)
     orthants = (theta > 0) @ (1 << np.arange(dim))
     assert_frequencies(np.bincount(orthants, minlength=2**dim), np.full(2**dim, 2.0**-dim))
 
@@ -102,7 +109,7 @@ def test_fewer_arms_are_distinct_vertices_drawn_for_each_run():
     assert_frequencies(counts, np.full(56, 1 / 56))
 
 
-def test_more_arms_than_vertices_are_refused():
+def test_more_arms_than_vertices_are_rejected():
     with pytest.raises(InputError) as error:
         simulate(Sparse(arms=33), Thompson(), rounds=1, runs=1)
     assert str(error.value) == "arms=33 must be at most 2^dim = 32"
@@ -129,7 +136,7 @@ def test_sparse_defaults_are_the_papers():
 def test_dense_variance_is_chi_squared_with_one_degree_of_freedom():
     _, seen, _ = rounds(Dense())
     assert np.all(seen.sigma >= 0)
-    assert_law(seen.sigma**2, stats.chi2(1).cdf)
+    assert_distribution(seen.sigma**2, stats.chi2(1).cdf)
     _, scaled, _ = rounds(Dense(scale=3.0))
     np.testing.assert_allclose(scaled.sigma, 3 * seen.sigma)
 
@@ -143,7 +150,7 @@ def test_deterministic_has_no_noise():
 def test_homoscedastic_noise_is_the_same_in_every_round():
     _, seen, outcome = rounds(Homoscedastic(scale=0.5))
     assert np.all(seen.sigma == 0.5)
-    assert_law(outcome.noise, stats.norm(0, 0.5).cdf)
+    assert_distribution(outcome.noise, stats.norm(0, 0.5).cdf)
 
 
 @pytest.mark.parametrize("subgaussian", [False, True])
@@ -155,7 +162,7 @@ def test_noise_is_normal_with_the_revealed_variance_or_a_quarter_of_it(cls, valu
     _, seen, outcome = rounds(cls(**values, subgaussian=subgaussian))
     noisy = seen.sigma > 0
     ratio = outcome.noise[noisy] / seen.sigma[noisy]
-    assert_law(ratio, stats.norm(0, 0.5 if subgaussian else 1).cdf)
+    assert_distribution(ratio, stats.norm(0, 0.5 if subgaussian else 1).cdf)
     assert np.all(outcome.noise[~noisy] == 0)
     if np.ptp(seen.sigma[noisy]) > 0:  # the size of the noise depends on sigma alone
         assert_uncorrelated(ratio, seen.sigma[noisy])
@@ -189,8 +196,8 @@ def test_contextual_arms_are_fresh_unit_vectors_in_every_round():
     assert np.unique(arms[..., 0]).size == 4 * MANY
     # by Archimedes a coordinate of a uniform point on the sphere in R^3 is uniform
     for arm, axis in itertools.product(range(4), range(3)):
-        assert_law(arms[:, arm, axis], stats.uniform(-1, 2).cdf)
-    # arms do not know of each other, nor a round's of the round before, nor of the noise
+        assert_distribution(arms[:, arm, axis], stats.uniform(-1, 2).cdf)
+    # arms are independent of each other, of the previous round's and of the noise
     assert_uncorrelated(arms[:, 0], arms[:, 1])
     assert_uncorrelated(arms[:-1, 0], arms[1:, 0])
     assert_uncorrelated(arms[:, 0], seen.sigma[:, None])

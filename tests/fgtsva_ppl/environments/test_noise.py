@@ -1,10 +1,10 @@
-"""Noise models: each goes with any environment and changes nothing but sigma_t and the noise."""
+"""Noise models: each can be combined with any environment and changes only sigma_t and the noise."""
 
 import numpy as np
 import pytest
 from helpers.environment_rounds import MANY, rounds
-from helpers.montecarlo import assert_law, assert_mean
-from helpers.worlds import rest_is_slow
+from helpers.montecarlo import assert_distribution, assert_mean
+from helpers.played_rounds import rest_is_slow
 from scipy import stats
 
 from experiments.config.compose import compose
@@ -15,19 +15,19 @@ REPLACING = [name for name in NOISES.names() if name != "default"]
 
 
 @pytest.mark.parametrize("name", rest_is_slow(REPLACING, ["sparse", "by_context"]))
-def test_noise_goes_with_any_environment(name):
+def test_noise_model_can_be_combined_with_any_environment(name):
     bare, noisy = rounds(BANDIT), rounds(WithNoise(BANDIT, NOISES.build(name)))
     np.testing.assert_array_equal(noisy[0].inner.theta, bare[0].theta)
     np.testing.assert_array_equal(noisy[1].actions, bare[1].actions)
     np.testing.assert_array_equal(noisy[2].means, bare[2].means)
     sigma, noise = noisy[1].sigma, noisy[2].noise
-    assert_law(noise[sigma > 0] / sigma[sigma > 0], stats.norm.cdf)
+    assert_distribution(noise[sigma > 0] / sigma[sigma > 0], stats.norm.cdf)
     assert np.all(noise[sigma == 0] == 0)
     if name == "decaying":
         np.testing.assert_allclose(sigma, np.arange(1, MANY + 1) ** -0.5)
     if name == "by_context":
         # z is sqrt(3) times a coordinate of a uniform point on the sphere, which is uniform in R^3
-        assert_law(np.log(sigma), stats.uniform(-(3**0.5), 2 * 3**0.5).cdf)
+        assert_distribution(np.log(sigma), stats.uniform(-(3**0.5), 2 * 3**0.5).cdf)
         assert_mean(np.log(sigma)[:, None] ** 2, [1.0])
 
 
@@ -36,7 +36,7 @@ def test_noise_follows_the_environments_sub_gaussian_convention():
         noisy = WithNoise(Sparse(subgaussian=subgaussian), NOISES.build("constant", {"scale": 2.0}))
         _, seen, outcome = rounds(noisy)
         assert np.all(seen.sigma == 2.0)
-        assert_law(outcome.noise, stats.norm(0, 2 * factor).cdf)
+        assert_distribution(outcome.noise, stats.norm(0, 2 * factor).cdf)
 
 
 def test_noise_is_a_group_of_the_command_line():

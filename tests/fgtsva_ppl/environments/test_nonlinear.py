@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.environment_rounds import rounds
-from helpers.montecarlo import assert_frequencies, assert_law
-from helpers.worlds import OTHERS, rest_is_slow
+from helpers.montecarlo import assert_distribution, assert_frequencies
+from helpers.played_rounds import OTHERS, rest_is_slow
 from scipy import stats
 
 from fgtsva_ppl import ENVIRONMENTS, Thompson, simulate
@@ -35,7 +35,7 @@ def test_every_other_environment_can_be_played_by_an_agent(name):
 def test_logistic_means_are_the_logistic_function_of_a_linear_one():
     theta, seen, outcome = rounds(LogisticBandit(dim=3, arms=4))
     np.testing.assert_allclose(outcome.means, 1 / (1 + np.exp(-seen.actions @ np.asarray(theta))), rtol=1e-12)
-    assert_law(outcome.noise, stats.norm(0, 0.1).cdf)
+    assert_distribution(outcome.noise, stats.norm(0, 0.1).cdf)
 
 
 def test_quadratic_means_are_the_square_of_a_linear_function():
@@ -61,7 +61,7 @@ def test_the_wheel_is_as_published(delta):
             seen.actions[:, arm].reshape(-1, 5, 3)[:, arm], np.insert(point, 2, 1, axis=1)
         )
     radius = np.linalg.norm(point, axis=1)
-    assert_law(radius**2, stats.uniform.cdf)  # uniform in the disk
+    assert_distribution(radius**2, stats.uniform.cdf)  # uniform in the disk
     inside = radius <= delta
     np.testing.assert_array_equal(outcome.means[inside], np.tile([1.2, 1, 1, 1, 1], (inside.sum(), 1)))
     for place, rewards in zip(point[~inside], outcome.means[~inside], strict=True):
@@ -69,7 +69,7 @@ def test_the_wheel_is_as_published(delta):
         expected[{(1, 1): 1, (1, -1): 2, (-1, 1): 3, (-1, -1): 4}[tuple(np.sign(place).astype(int))]] = 50
         np.testing.assert_array_equal(rewards, expected)
     assert_frequencies(np.bincount(inside, minlength=2), np.array([1 - delta**2, delta**2]))
-    assert_law(outcome.noise, stats.norm(0, 0.01).cdf)
+    assert_distribution(outcome.noise, stats.norm(0, 0.01).cdf)
 
 
 def test_an_environment_and_an_agent_without_state_can_be_simulated():

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.montecarlo import assert_frequencies, assert_mean, standard_error, z_bound
-from helpers.worlds import rest_is_slow
+from helpers.played_rounds import rest_is_slow
 from scipy import stats
 
 from fgtsva_ppl import FGTSA, FGTSVA, TS, Exact, Thompson, simulate, theory

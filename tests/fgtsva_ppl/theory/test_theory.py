@@ -129,8 +129,8 @@ def test_the_proposition_on_general_classes(
     assert holds(dim, theory.finite_eluder_bound(members, points, rounds, epsilon, lam, fixed_truth=False))
 
 
-def test_the_finite_coefficient_is_the_smallest_number_that_does() -> None:
-    """Against the definition: all sequences of members, many gammas; it does, and a little less does not."""
+def test_the_finite_coefficient_is_the_smallest_that_satisfies_the_definition() -> None:
+    """Against the definition: all sequences of members, many gammas; it satisfies them, a smaller one does not."""
     rng = np.random.default_rng(3)
     values, sequence, betas = rng.uniform(size=(3, 4)), rng.integers(0, 4, 4), rng.uniform(0.5, 3, 4)
     dc = theory.finite_decoupling(values, 0, sequence, betas, 0.1)

@@ -1,4 +1,4 @@
-"""What several test modules need: reward programs of other shapes, rounds that were really played, raw."""
+"""Shared by several test modules: a generic linear reward, small environments, and recorded rounds of an agent."""
 
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from samplers.settings import settings
 
 @settings
 class PlainLinear(Reward):
-    """The linear reward as anybody would write it: nothing says that it is linear, so rows are kept."""
+    """A linear reward as a generic program: it is not recognised as linear, so rows are stored."""
 
     def program(self, dim):
         def plain():
@@ -45,7 +45,7 @@ class Log(NamedTuple):
 # For programs that compile longer than they run: half the compile time, the same mathematics.
 quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
 
-# The samplers of the default study: what is looked at for every sampler is looked at for these in each run of the tests
+# The samplers of the default study: tests over all samplers run for these without the mark slow
 STUDIED = ("exact", "sgld", "psgld", "mala", "hmc", "nuts")
 
 
@@ -73,7 +73,7 @@ OTHERS = {
 }
 
 ROUNDS = 12
-WORLDS = {
+ENVIRONMENTS = {
     "fixed": Dense(dim=3, scale=0.7),
     "fixed-sparse": Sparse(dim=3, p=0.4),
     "contextual": Contextual(dim=3, arms=4, p=0.4),
@@ -81,16 +81,18 @@ WORLDS = {
 
 
 @lru_cache
-def played(world: str) -> Log:
+def played(name: str) -> Log:
     """Rounds played by a Thompson agent."""
-    environment, agent = WORLDS[world], Thompson(sampler=PSGLD(num_steps=3)).for_horizon(ROUNDS)
+    environment, agent = ENVIRONMENTS[name], Thompson(sampler=PSGLD(num_steps=3)).for_horizon(ROUNDS)
     key = jax.random.key(7)
 
     def turn(state, t):
-        nature, mind = (jax.random.fold_in(jax.random.fold_in(key, stream), t) for stream in (1, 2))
-        seen, outcome = environment.round(nature, instance, t)
+        environment_key, agent_key = (
+            jax.random.fold_in(jax.random.fold_in(key, stream), t) for stream in (1, 2)
+        )
+        seen, outcome = environment.round(environment_key, instance, t)
         round = agent.embed(seen)
-        state, action, _ = agent.act(mind, state, round)
+        state, action, _ = agent.act(agent_key, state, round)
         reward = outcome.means[action] + outcome.noise
         return agent.update(state, round, action, reward), (seen.actions, seen.sigma, action, reward)
 
@@ -102,10 +104,10 @@ def played(world: str) -> Log:
 
 
 @lru_cache
-def remembered(posterior, world: str, reward, spare: int = 3):
+def history_after(posterior, name: str, reward, spare: int = 3):
     """The history that an agent with this posterior and reward has after the played rounds, with spare room."""
-    agent, log = Thompson(reward=reward, posterior=posterior), played(world)
-    start = agent.start(jax.random.key(0), WORLDS[world].shape)
+    agent, log = Thompson(reward=reward, posterior=posterior), played(name)
+    start = agent.start(jax.random.key(0), ENVIRONMENTS[name].shape)
 
     def turn(state, datum):
         actions, sigma, action, reward = datum

@@ -1,4 +1,4 @@
-"""Cells with made-up regret and diagnostics, so that what is to be said of them is known; nothing is simulated."""
+"""Cells with synthetic regret and diagnostics, whose findings are known; nothing is simulated."""
 
 import json
 
@@ -13,14 +13,14 @@ RUNS, ROUNDS, PROBES, DIAGNOSED = 40, 50, (5, 20, 50), 4
 LEVELS = {"exact": 0.0, "sgld": 2.0, "psgld": 0.05, "mala": 0.0, "hmc": 0.001, "nuts": 0.5}  # regret a round
 
 
-def made_up(cell, level, usual, num_gradients=20.0, seed=0, **metrics):
+def synthetic_cell(cell, level, usual, num_gradients=20.0, seed=0, **metrics):
     """A cell with a known regret a round, and diagnostics that are as usual unless they are named.
 
-    Runs share their luck, as common random numbers make them.
+    Runs share a random factor, as with common random numbers.
     """
-    luck = np.random.default_rng(1).gamma(2.0, 1.0, size=(RUNS, 1))
+    shared = np.random.default_rng(1).gamma(2.0, 1.0, size=(RUNS, 1))
     own = np.random.default_rng(seed).normal(scale=0.01, size=(RUNS, ROUNDS))
-    tree = played(cell, luck + level + own, num_gradients)
+    tree = played(cell, shared + level + own, num_gradients)
     return diagnosed(tree, {**dict.fromkeys(METRICS, np.full((DIAGNOSED, 1), usual)), **metrics})
 
 
@@ -40,22 +40,22 @@ def played(cell, regret, num_gradients=20.0):
 
 def diagnosed(tree, metrics):
     """The tree with diagnostics: a number each, or (runs, probes) of them."""
-    shape = np.broadcast_shapes((1, len(PROBES)), *(np.shape(found) for found in metrics.values()))
-    found = {
+    shape = np.broadcast_shapes((1, len(PROBES)), *(np.shape(values) for values in metrics.values()))
+    variables = {
         name: (("probed_run", "probe"), np.array(np.broadcast_to(value, shape)))
         for name, value in metrics.items()
     }
-    tree["diagnostics"] = xr.DataTree(xr.Dataset(found, {"probe": list(PROBES)}))
+    tree["diagnostics"] = xr.DataTree(xr.Dataset(variables, {"probe": list(PROBES)}))
     return tree
 
 
-def compared(*words, study="default", **metrics):
+def compared(*overrides, study="default", **metrics):
     """All of `LEVELS` on sparse, with TV in the order of regret; `metrics` maps a diagnostic to samplers' values."""
     numbers = [f"rounds={ROUNDS}", f"runs={RUNS}"]
-    cells = compose([f"sampler={','.join(LEVELS)}", "environment=sparse", *numbers, *words]).cells
+    cells = compose([f"sampler={','.join(LEVELS)}", "environment=sparse", *numbers, *overrides]).cells
     data = {}
     for seed, cell in enumerate(cells):
         name = cell.flat["sampler"]
         known = {key: values[name] for key, values in metrics.items()}
-        data[cell.id] = made_up(cell, LEVELS[name], LEVELS[name] / 10, seed=seed, **known)
+        data[cell.id] = synthetic_cell(cell, LEVELS[name], LEVELS[name] / 10, seed=seed, **known)
     return StudyResults.from_cells(study, cells, data)

@@ -1,0 +1,117 @@
+"""Tables of the report."""
+
+import re
+
+import h5py
+import numpy as np
+import pandas as pd
+from helpers.stored_study import GRADIENTS, PROBES, seal, store, write
+
+from experiments.analysis.load import load_results
+from experiments.report.association_tables import association_table, by_round_table, cost_table
+from fgtsva_ppl.diagnostics import METRICS
+
+
+def texts(table):
+    return [[field.text for field in row] for row in table.rows]
+
+
+def test_every_table_has_a_caption_and_headings_that_are_buttons(elements):
+    assert len(elements.named("caption")) == 5
+    columns = [attributes for attributes in elements.named("th") if attributes["scope"] == "col"]
+    assert len(columns) == len(elements.named("button"))
+    assert {attributes["aria-sort"] for attributes in columns} == {"none"}
+    labelled = {attributes["for"] for attributes in elements.named("label")}
+    assert {attributes["id"] for attributes in elements.named("select")} == labelled
+
+
+def test_report_has_tables_of_quality_against_regret():
+    cost = {
+        "case": "sparse",
+        "sampler": "sgld",
+        "gradients": 20.0,
+        "gradients_low": 10.0,
+        "gradients_high": np.inf,
+    }
+    cost |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf, "work": "steps + 1"}
+    assert texts(cost_table([cost])) == [["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]]
+    scopes = [
+        ("", "across cells", 0.1),
+        *((e, s, 0.1 if s == "sgld" else -0.1) for e in "ab" for s in ("mala", "sgld")),
+    ]
+    association = [
+        {"diagnostic": "tv", "environment": e, "scope": scope, "spearman": 0.5, "low": low, "high": 0.9}
+        for e, scope, low in scopes
+    ]
+    assert texts(association_table(association)) == [["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]]
+    row = {
+        "environment": "sparse",
+        "cell": "mala",
+        "round": 2,
+        "regret_per_round": 1.5,
+        "regret_median": 1.25,
+    }
+    row |= {"exact": 1.0, "gap": 0.5, "gap_low": 0.25, "gap_high": 0.75, "gap_median": 0.375}
+    row |= dict.fromkeys(METRICS, 0.125)
+    shown = [
+        "mala",
+        "sparse",
+        "2",
+        "1.5",
+        "1.25",
+        "1",
+        "0.5 [0.25, 0.75]",
+        "0.375",
+        "0.125",
+        "0.125",
+        "0.125",
+    ]
+    assert texts(by_round_table([row])) == [shown]
+
+
+def test_report_tables_are_those_of_the_results(report):
+    text, results = report.read_text(), load_results(report.parent)
+
+    def rows(section):
+        (body,) = re.findall(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+        return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
+
+    assert rows("cost") == texts(cost_table(results.cost_table.to_dict(orient="records")))
+    assert [row[:2] for row in rows("cost")] == [
+        [s, e] for e in ("sparse", "dense") for s in ("mala", "sgld")
+    ]
+    assert rows("cost")[0][2].startswith(f"{GRADIENTS} [{GRADIENTS}, ")
+    assert rows("by-round") == texts(by_round_table(results.by_round.to_dict(orient="records")))
+    assert len(rows("by-round")) == 4 * len(PROBES)
+    for name, table in (("cost", results.cost_table), ("by_round", results.by_round)):
+        stored = pd.read_csv(report.parent / f"{name}.csv")
+        pd.testing.assert_frame_equal(stored, table, check_dtype=False, rtol=0, atol=0)
+
+
+def test_tail_share_is_shown_beside_the_gap_and_explained(report, elements):
+    (head,) = re.findall(r'<section id="results".*?<thead>(.*?)</thead>', report.read_text(), re.DOTALL)
+    headings = re.findall("<button[^>]*>(.*?)</button>", head)
+    at = headings.index("gap to exact")
+    assert headings[at - 1 : at + 3] == ["median regret", "gap to exact", "median gap", "runs above 3× exact"]
+    (caption,) = (text for text in elements.texts["caption"] if text.startswith("Regret and cost."))
+    assert "the share of runs with more than 3 times the mean regret of exact draws" in caption
+    assert "mean acceptance probability, over replicas of the round's own draw" in elements.texts["dd"]
+
+
+def test_diagnostics_without_an_association_are_left_out():
+    nothing = [{"diagnostic": metric, "environment": "", "scope": "across cells"} for metric in METRICS]
+    assert association_table(nothing) is None
+    assert association_table([]) is None
+    across = {"diagnostic": "tv", "environment": "", "scope": "across cells", "spearman": 0.5}
+    within = {"diagnostic": "rhat", "environment": "sparse", "scope": "mala", "spearman": 0.5}
+    assert len(association_table([*nothing[1:], across, within]).rows) == 2
+
+
+def test_reason_for_a_missing_reference_is_shown(tmp_path):
+    folder = store(tmp_path / "here")
+    with h5py.File(folder / "results.nc", "r+") as file:
+        file["cells/sparse1/diagnostics"].attrs["refused"] = "no reference for 1 of 2 <b>rounds</b>"
+    seal(folder / "results.nc")
+    page = write(folder).read_text()
+    assert "sparse mala: no reference for 1 of 2 &lt;b&gt;rounds&lt;/b&gt;." in page
+    assert page.count("no reference for") == 1
