@@ -19,7 +19,7 @@ from experiments.cli import commands
 from samplers import SAMPLERS
 from samplers.errors import InputError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("experiments", "fgtsva_ppl", "samplers")
 NAMES = {"eval", "exec", "__import__", "compile"}
 ATTRIBUTES = {

@@ -17,7 +17,7 @@ from fgtsva_ppl.agents import ask_tell
 from fgtsva_ppl.types import Round
 
 ARMS, DIM = 3, 2
-README = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).parents[3] / "README.md"
 QUICK = PSGLD(num_steps=1)
 
 

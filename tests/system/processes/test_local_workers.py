@@ -15,7 +15,7 @@ from experiments.execute.estimate import Estimate
 from experiments.execute.local_workers import COMMAND, num_processes
 from samplers.errors import InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OVERRIDES = ("environment=sparse", "environment.dim=2", "sampler=exact,psgld,mala", "rounds=30", "runs=4")
 
 

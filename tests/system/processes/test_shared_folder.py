@@ -43,7 +43,7 @@ def finish(folder, overrides=OVERRIDES):
 
 @pytest.mark.slow
 def test_two_processes_in_one_folder_share_the_work_and_end_with_the_same_bits(tmp_path, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     finish(tmp_path / "alone")
     both = [
         subprocess.Popen(command(tmp_path / "shared"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -68,7 +68,7 @@ def test_a_lock_is_held_until_its_process_ends(tmp_path):
     with (
         Locks(path) as locks,
         subprocess.Popen(
-            [sys.executable, "-c", program, str(path)], **pipes, cwd=Path(__file__).parents[2]
+            [sys.executable, "-c", program, str(path)], **pipes, cwd=Path(__file__).parents[3]
         ) as child,
     ):
         assert child.stdout.readline() == "True\n"
@@ -130,7 +130,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_continues(
 @pytest.mark.parametrize("size", [4000, 60000])
 def test_a_file_size_limit_is_one_line_and_the_same_command_continues(size, tmp_path, monkeypatch):
     """The operating system stops writing in the middle of a file."""
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     folder = tmp_path / "cut"
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))\n"
     interpreter, option, program, *overrides = command(folder)

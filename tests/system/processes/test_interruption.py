@@ -109,7 +109,7 @@ def written(folder):
 
 @pytest.mark.slow
 def test_a_study_killed_at_random_points_ends_with_the_same_bits(tmp_path, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     started = time.monotonic()
     finish(tmp_path / "whole", LONGER)
     length, rng, folder = time.monotonic() - started, random.Random(0), tmp_path / "cut"
@@ -123,7 +123,7 @@ def test_a_study_killed_at_random_points_ends_with_the_same_bits(tmp_path, monke
 @pytest.mark.slow
 def test_ctrl_c_while_computing_exits_at_once_and_the_study_continues_to_the_same_bits(tmp_path, monkeypatch):
     """What JAX has under way is not waited for: at the end of a process that can take a minute, or crash."""
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     folder = tmp_path / "cut"
     with subprocess.Popen(command(folder, LONG), stderr=subprocess.PIPE, text=True) as process:
         while not list(folder.rglob("*.unfinished.nc")):
@@ -139,7 +139,7 @@ def test_ctrl_c_while_computing_exits_at_once_and_the_study_continues_to_the_sam
 
 @pytest.mark.slow
 def test_ctrl_c_during_startup_exits_without_a_traceback(tmp_path, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     rng = random.Random(0)
     for _ in range(6):
         called = [sys.executable, "-c", LOADING, "run", *LONG, f"output={tmp_path / 'cut'}"]
@@ -174,7 +174,7 @@ def test_libraries_cannot_swallow_ctrl_c(instead, tmp_path):
     """As JAX does, in bare excepts and where it compares what it has compiled."""
     called = [sys.executable, "-c", DEAF.format(instead=instead), *OVERRIDES, f"output={tmp_path / 'cut'}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(called, **pipes, cwd=Path(__file__).parents[2]) as process:
+    with subprocess.Popen(called, **pipes, cwd=Path(__file__).parents[3]) as process:
         while process.stdout.readline() != "computing\n":
             assert process.poll() is None
         output = interrupt(process)
@@ -187,7 +187,7 @@ def test_libraries_cannot_swallow_ctrl_c(instead, tmp_path):
 @pytest.mark.parametrize("workers", ["processes=2", "backend=dask"])
 def test_ctrl_c_ends_worker_processes(workers, group, tmp_path, monkeypatch):
     """On a terminal the others are interrupted too; elsewhere they go when this process is gone."""
-    monkeypatch.chdir(Path(__file__).parents[2])
+    monkeypatch.chdir(Path(__file__).parents[3])
     alone = (*OVERRIDES, "runs=8", "rounds=3200", "record_every=16")
     overrides = (*alone, workers, *(["backend.runs_per_task=2"] if workers == "backend=dask" else []))
     folder, mark = tmp_path / "cut", f"fgtsva-test-{os.getpid()}"

@@ -19,7 +19,7 @@ from experiments.config.validate import OLD_KEYS
 from samplers.errors import InputError
 from samplers.settings import settings, traced_float
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HEAVY = ("jax", "numpyro", "blackjax", "arviz", "xarray", "matplotlib", "numpy", "pandas", "scipy")
 PROGRAM = """
 import json, sys
