@@ -131,9 +131,9 @@ def _timed_rounds_after(environment: Any, agent: Thompson, t: int) -> TimedRound
     def turn(player: Any, key: Array, state: ThompsonState, number: Array) -> tuple[ThompsonState, None]:
         own = jax.random.fold_in(key, number)
         seen, outcome = reveal(environment, own, environment.start(key), number)
-        round = agent.embed(seen)
-        acted, arm, _ = player.act(own, state, round)
-        return agent.update(acted, round, arm, outcome.means[arm] + outcome.noise), None
+        embedded = agent.embed(seen)
+        acted, arm, _ = player.act(own, state, embedded if player is agent else player.embed(seen))
+        return agent.update(acted, embedded, arm, outcome.means[arm] + outcome.noise), None
 
     def begin(key: Array) -> ThompsonState:
         state = agent.grow(agent.start(key, environment.shape), 2 * t)

@@ -46,4 +46,4 @@ def test_regret_equals_that_of_exact_draws(environment, sampler):
 @pytest.mark.slow
 def test_a_sampler_that_hardly_moves_is_detected():
     """Negative control of the test above; at 200 rounds this one was at |z| = 16 and more over ten seeds."""
-    assert z("sparse", 200, "psgld", step=1e-6) > LARGEST
+    assert z("sparse", 200, "psgld", step_size=1e-6) > LARGEST
