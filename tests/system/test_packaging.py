@@ -97,7 +97,7 @@ def test_every_requirement_is_pinned() -> None:
         assert requirement.specifier.contains(version), f"{requirement} excludes the pinned {version}"
 
 
-def test_no_file_has_a_package_index_url() -> None:
+def test_no_file_names_a_package_source() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -107,7 +107,7 @@ def test_no_file_has_a_package_index_url() -> None:
     )
     if listed.returncode:
         pytest.skip("not a git checkout")
-    # In pieces, or this file would be the first to be found.
+    # In pieces, or this file itself would match.
     fragments = [
         "py" + "pi.org",
         "python" + "hosted",
