@@ -85,7 +85,7 @@ def load(path: Path, given: Mapping[str, Any]) -> SavedAgent:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile):
-        raise InputError(f"{path} is not a saved agent of {FORMAT!r}, or is damaged") from None
+        raise InputError(f"{path} is not a saved agent, or is damaged (only {FORMAT!r} is read)") from None
     parts = {group: _rebuilt(group, part, given.get(group)) for group, part in described.items()}
     return SavedAgent(parts, numbers, state, pending)
 
