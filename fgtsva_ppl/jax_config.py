@@ -1,12 +1,14 @@
 """JAX configuration of this package: float64, one host device per core, persistent compilation cache."""
 
 import contextlib
+import gc
 import os
 from pathlib import Path
 
 import jax
 
 PRECISIONS = ("float64", "float32")
+MAX_MEMORY_MAPS = 30_000  # Linux ends a process that needs more than 65,530 (vm.max_map_count)
 
 
 def cache_folder() -> Path:
@@ -39,3 +41,30 @@ def configure(precision: str = "float64", devices: int | None = None) -> None:
 def cores() -> int:
     """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def release_programs(limit: int = MAX_MEMORY_MAPS) -> bool:
+    """Drops all compiled programs if they hold too many memory maps; what is needed again is read from the cache.
+
+    Every compiled program holds some ten memory maps. A process that runs into the system's limit is killed without a
+    message, so long studies call this after each cell.
+
+    Args:
+        limit: Number of memory maps of this process from which on programs are dropped.
+
+    Returns:
+        Whether they were dropped.
+    """
+    if memory_maps() < limit:
+        return False
+    jax.clear_caches()
+    gc.collect()
+    return True
+
+
+def memory_maps() -> int:
+    """Number of memory maps of this process; 0 where the system does not tell."""
+    try:
+        return Path("/proc/self/maps").read_bytes().count(b"\n")
+    except OSError:
+        return 0

@@ -28,3 +28,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_runtest_setup() -> None:
     runtime_types.check_named_tuples()
+
+
+def pytest_runtest_teardown() -> None:
+    from fgtsva_ppl import jax_config
+
+    jax_config.release_programs()

@@ -18,6 +18,7 @@ from experiments.storage.codecs import rounds_to_tree, snapshots_to_tree, tree_t
 from experiments.storage.errors import DamagedError, StoreError
 from experiments.storage.folder import Folder
 from fgtsva_ppl import Simulation, simulate
+from fgtsva_ppl.jax_config import release_programs
 from fgtsva_ppl.simulation import Snapshot, state_structure
 
 SLICES = "slice-*"  # the kind of data under which Dask tasks store some runs of a cell
@@ -78,6 +79,8 @@ class Job:
             self.data.pop(cell.id, None)
             with suppress(Exception):  # else JAX raises it again when the process ends
                 jax.effects_barrier()
+        finally:
+            release_programs()
 
     def _rounds(self, cell: Cell) -> xr.DataTree:
         stored = self.stored_rounds(cell)
