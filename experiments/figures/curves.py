@@ -25,6 +25,7 @@ from experiments.figures.style import (
     plain_numbers,
     variants,
 )
+from experiments.figures.suitable import algorithms_along, algorithms_of, cells_of
 from experiments.storage.codecs import values
 
 POINTS = 400  # of a curve, enough for any screen
@@ -46,7 +47,7 @@ def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
         results: the results of a study.
         rounds: draws the cells of this horizon; all cells by default.
     """
-    cells = [cell for cell in results.done if rounds in (None, cell.rounds)]
+    cells = cells_of(results, rounds)
     panels = by_panel(cells)
     labels, owners = labels_of(cells), _owners(cells)
     several = any(len(members) > len({owners[cell.id] for cell in members}) for members in panels.values())
@@ -68,7 +69,7 @@ def _owners(cells: Sequence[Cell]) -> dict[str, str]:
 
 def standing_curves(results: StudyResults) -> Figure:
     """The same for algorithms: a row of panels with textbook settings, and one with tuned ones."""
-    algorithms = results.tuned_algorithms
+    algorithms = algorithms_of(results)
     levels = [level for level in LEVELS if any(algorithm.at(level) for algorithm in algorithms)]
     panels = list(dict.fromkeys(algorithm.panel for algorithm in algorithms))
     looks = distinct(list(dict.fromkeys(algorithm.name for algorithm in algorithms)))
@@ -90,7 +91,7 @@ def standing_curves(results: StudyResults) -> Figure:
 
 def sweep_curves(results: StudyResults) -> Figure:
     """The same along the study's varied setting: a row per algorithm and level, a line per value from dark to light."""
-    algorithms, key = results.tuned_algorithms, str(results.comparison.sweep)
+    algorithms, key = algorithms_along(results)
     rows = [
         (name, level)
         for name in dict.fromkeys(algorithm.name for algorithm in algorithms)

@@ -16,6 +16,7 @@ from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
 from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
+from experiments.figures.suitable import pairs_of
 from experiments.figures.sweeps import tv_floor
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -29,7 +30,7 @@ SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set aga
 
 def by_cell(results: StudyResults) -> Figure:
     """Each cell's gap with its interval, a cell a row and an environment a panel; the largest on top."""
-    cells = [pair.cell for pair in results.pairs]
+    cells = [pair.cell for pair in pairs_of(results)]
     labels, gaps = labels_of(cells), results.gaps
     panels = by_panel(cells)
     largest: dict[str, float] = {}
@@ -58,7 +59,7 @@ def against_quality(results: StudyResults) -> Figure:
     Total variation has a Monte Carlo floor, which differs between cells: a thin line leads from it to the point.
     A diagnostic that is infinite (R-hat of chains that do not move) is drawn as an arrow at the right edge.
     """
-    pairs = results.probed_pairs
+    pairs = pairs_of(results, probed=True)
     figure = Figure(figsize=(9.0, 7.6))
     axes = figure.subplots(2, 2).ravel()
     environments = dict.fromkeys(pair.environment for pair in pairs)

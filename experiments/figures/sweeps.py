@@ -19,7 +19,9 @@ from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, varied
 from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, variants
+from experiments.figures.suitable import cells_along, cells_of
 from fgtsva_ppl.diagnostics import METRICS
+from samplers.errors import InputError
 
 CROWDED = 20  # characters of all numbers below an axis; more are slanted
 FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, along a setting
@@ -36,7 +38,7 @@ def against_setting(results: StudyResults, key: str) -> Figure:
         results: the results of a study.
         key: dotted name of the setting, like `sampler.num_steps`.
     """
-    cells, data = results.done, results.data
+    cells, data = cells_along(results, key), results.data
     panels = by_panel(cells)
     measured = any("diagnostics" in data[cell.id].children for cell in cells)
     figure = Figure(figsize=(5.2 * len(panels), 4.0 * (1 + measured)))
@@ -69,12 +71,22 @@ def _appearances(lines: Mapping[str, Sequence[Cell]]) -> dict[str, dict[str, Any
     return variants(owners)
 
 
-def against_condition(results: StudyResults) -> Figure | None:
-    """Final regret against the measured condition number, a line per sampler; None where no setting changes it."""
-    cells, data = results.done, results.data
-    known = {cell.id: number for cell in cells if np.isfinite(number := condition_number(data[cell.id]))}
-    if not known or max(known.values()) < MIN_SPAN * min(known.values()):
-        return None
+def condition_numbers(results: StudyResults) -> dict[str, float]:
+    """The condition number of each cell where it was measured; none where no setting changes it."""
+    data = results.data
+    known = {
+        cell.id: number for cell in results.done if np.isfinite(number := condition_number(data[cell.id]))
+    }
+    return known if known and max(known.values()) >= MIN_SPAN * min(known.values()) else {}
+
+
+def against_condition_number(results: StudyResults) -> Figure:
+    """Final regret against the measured condition number, a line per sampler."""
+    cells, data, known = cells_of(results), results.data, condition_numbers(results)
+    if not known:
+        raise InputError(
+            f"this figure needs probed cells whose condition numbers differ by {MIN_SPAN:g} times"
+        )
     panels = by_panel([cell for cell in cells if cell.id in known])
     figure = Figure(figsize=(5.2 * len(panels), 4.0))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]

@@ -9,6 +9,7 @@ from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
 from experiments.analysis.summary import LOCKED_IN, NAMES, Row, records
 from experiments.report.answer import gap_of, signed
+from experiments.studies import StudyTable
 from fgtsva_ppl.diagnostics import METRICS
 
 FIXED = (*NAMES, "runs", "rounds", "seed")
@@ -220,18 +221,13 @@ def standings_table(rows: Sequence[Row]) -> Table | None:
     return make_table(caption, columns, rows)
 
 
-def scaling_table(rows: Sequence[Row]) -> Table | None:
-    """Fitted exponents beside those of Table 1; None where none were fitted."""
-    if not rows:
-        return None
-    columns = [Column(key, of(key)) for key in ("algorithm", "axis", "level")]
-    columns += [Column("exponent", interval_of("exponent")), Column("theory", of("theory"))]
-    columns += [Column("growth", interval_of("growth"))]
-    caption = (
-        "Exponents. Slopes of log regret with 95% intervals, beside those of Table 1. Growth with the rounds, at the "
-        "point where it is fastest: where it is near 1, regret is linear and the exponent is not a rate."
-    )
-    return make_table(caption, columns, rows)
+def study_table(own: StudyTable) -> Table:
+    """A table of a study's own; a column that has its ends beside it is shown with them."""
+    columns = [
+        Column(key.replace("_", " "), interval_of(key) if f"{key}_low" in own.frame else of(key))
+        for key in own.columns
+    ]
+    return make_table(own.caption, columns, records(own.frame))
 
 
 def quality_table(results: StudyResults) -> QualityTable | None:

@@ -5,6 +5,7 @@ import pytest
 from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 from matplotlib.figure import Figure
 
+from experiments import studies
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.config.compose import compose
@@ -63,7 +64,7 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
 
 @pytest.mark.parametrize("number", [11, 12])
 def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
-    drawn = draw.draw(tmp_path, studied(EVERY[:number]))
+    drawn = draw.draw(tmp_path, studies.figures(studied(EVERY[:number])))
     assert not drawn.failures
     assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > draw.CROWDED)
 

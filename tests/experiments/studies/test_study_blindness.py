@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers.synthetic_cells import ROUNDS, RUNS, synthetic_cell
 
+from experiments import studies
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.config.compose import compose
@@ -23,7 +24,7 @@ def sentences_on(level=0.0, **known):
         cell.id: synthetic_cell(cell, levels[cell.flat["sampler"]], 0.0, seed=0, **WELL | known)
         for cell in cells
     }
-    return StudyResults.from_cells("blindness", cells, data).findings
+    return studies.findings(StudyResults.from_cells("blindness", cells, data))
 
 
 @pytest.mark.parametrize(("tv", "verdict"), [(0.16, "right"), (0.18, "wrong")])
@@ -120,7 +121,7 @@ def test_cells_are_labelled_by_settings_that_differ_from_the_default():
     data = {cell.id: synthetic_cell(cell, 0.0, 0.5, tv_floor=0.05) for cell in cells}
     sentences = [
         text.split(": ")[1]
-        for text in StudyResults.from_cells("blindness", cells, data).findings
+        for text in studies.findings(StudyResults.from_cells("blindness", cells, data))
         if text.startswith("sparse: ")
     ]
     assert "control spread=0.1" in sentences

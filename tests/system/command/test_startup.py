@@ -188,3 +188,18 @@ def test_old_keys_are_rejected_with_the_current_key():
         assert old not in plain | settings_
         with pytest.raises(InputError, match=f"unknown key '{old}' .did you mean '{new}'"):
             parse_request([f"{old}=1"])
+
+
+def test_public_functions_of_experiments_are_imported_when_they_are_used():
+    program = (
+        "import sys, experiments\n"
+        f"assert not {{*{HEAVY!r}}} & {{name.partition('.')[0] for name in sys.modules}}\n"
+        "from experiments import analyse, compose, load_results\n"
+        "from experiments.execute import execute, prepare\n"
+        "assert all(map(callable, (analyse, compose, load_results, execute, prepare)))\n"
+        "print(experiments.absent)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == "AttributeError: module 'experiments' has no attribute 'absent'"
