@@ -16,8 +16,9 @@ from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import MARK
 from experiments.storage.netcdf import from_netcdf
+from fgtsva_ppl.diagnostics import METRICS
 from fgtsva_ppl.simulation import Record
-from samplers.errors import InputError
+from samplers.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def _results(path: Path) -> dict[str, xr.DataTree]:
 
 
 def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
-    """Raises InputError where a cell has not the arrays that every run stores."""
+    """Raises InputError where a cell lacks arrays that every run stores, or has diagnostics of another version."""
     names = Record.fields()
     wrong = [name for name in names if name in data.dataset and data.dataset[name].dims != ("run", "round")]
     missing = [name for name in names if name not in data.dataset]
@@ -142,6 +143,12 @@ def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
     missing += [name for name, value in times.items() if not isinstance(value, int | float | np.number)]
     if wrong or missing:
         raise InputError(f"{path}: cell {key} lacks {', '.join([*missing, *wrong])}")
+    if "diagnostics" in data.children:
+        known = (*METRICS, "action_probability", "action_probability_exact")
+        for name in data.children["diagnostics"].data_vars:
+            if name not in known:
+                hint = did_you_mean(str(name), known)
+                raise InputError(f"{path}: cell {key} has an unknown diagnostic {name!r}{hint}")
 
 
 def _status(group: xr.DataTree | None) -> tuple[str, str]:

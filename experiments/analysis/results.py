@@ -201,9 +201,9 @@ class StudyResults:
         return [pair for pair in self.pairs if pair.diagnosed]
 
     @cached_property
-    def gaps(self) -> dict[str, Interval]:
+    def regret_gaps(self) -> dict[str, Interval]:
         """Mean paired gap in final regret to exact draws, by cell."""
-        return {pair.cell.id: pair.gap for pair in self.pairs}
+        return {pair.cell.id: pair.regret_gap for pair in self.pairs}
 
     # Tables
 

@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from experiments.analysis.text import counted
 from experiments.cli import completion, signals
+from experiments.config.text import counted
 from experiments.storage.errors import StoreError
 from samplers.errors import InputError
 

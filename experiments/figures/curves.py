@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from experiments.analysis.bounds import bound
 from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm
 from experiments.analysis.results import StudyResults
-from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, labels_of
+from experiments.config.text import last_key
 from experiments.figures.style import (
     MARKERS,
     distinct,

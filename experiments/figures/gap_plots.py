@@ -25,13 +25,13 @@ FAR = 20.0  # far larger: beyond this
 SCALES = f"(linear up to {LINEAR:g}, logarithmic beyond)"
 FROM_FLOOR = 0.8  # width of the line from a cell's floor of total variation to its own
 ROW, LETTER = 0.24, 0.08  # inches
-SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
+SHOWN = ("total_variation", "nested_rhat", "rhat", "covariance_error")  # against the gap, in this order
 
 
 def by_cell(results: StudyResults) -> Figure:
     """Each cell's gap with its interval, a cell a row and an environment a panel; the largest on top."""
     cells = [pair.cell for pair in pairs_of(results)]
-    labels, gaps = labels_of(cells), results.gaps
+    labels, gaps = labels_of(cells), results.regret_gaps
     panels = by_panel(cells)
     largest: dict[str, float] = {}
     for cell in cells:
@@ -65,7 +65,7 @@ def against_quality(results: StudyResults) -> Figure:
     environments = dict.fromkeys(pair.environment for pair in pairs)
     markers = dict(zip(environments, itertools.cycle(MARKERS), strict=False))
     names = tuple(dict.fromkeys(pair.sampler for pair in pairs))
-    gaps, floors = [pair.gap for pair in pairs], [tv_floor(pair.data) for pair in pairs]
+    gaps, floors = [pair.regret_gap for pair in pairs], [tv_floor(pair.data) for pair in pairs]
     for ax, metric in zip(axes, SHOWN, strict=True):
         medians = np.array([known_median(diagnostic(pair.data, metric)) for pair in pairs])
         finite = medians[np.isfinite(medians)]
@@ -75,10 +75,10 @@ def against_quality(results: StudyResults) -> Figure:
             at = edge if np.isposinf(x) else x
             shown = marked(pair.sampler, names)
             ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
-            if metric == "tv" and np.isfinite(floor):
+            if metric == "total_variation" and np.isfinite(floor):
                 ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
         ax.axhline(0, color="black", ls="--", lw=1)
-        ax.set(xlabel=METRICS[metric])
+        ax.set(xlabel=METRICS[metric].doc)
         _gap_axis(ax, "y", gaps)
         if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")

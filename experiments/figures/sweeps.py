@@ -15,9 +15,9 @@ from experiments.analysis.arrays import CellData, diagnostic, final_regret
 from experiments.analysis.diagnostics_vs_regret import condition_number
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import known_median, mean_interval
-from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, varied
+from experiments.config.text import last_key, setting_text
 from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, variants
 from experiments.figures.suitable import cells_along, cells_of
 from fgtsva_ppl.diagnostics import METRICS
@@ -97,7 +97,13 @@ def against_condition_number(results: StudyResults) -> Figure:
             _points(
                 ax, [known[cell.id] for cell in line], line, data, label=name, marker="o", **look(name, names)
             )
-        ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
+        ax.set(
+            title=title,
+            xlabel=METRICS["condition_number"].doc,
+            ylabel="final regret",
+            xscale="log",
+            yscale="log",
+        )
         plain_numbers(ax)
     legend_below(figure, axes)
     return figure
@@ -113,12 +119,9 @@ def _points(ax: Axes, at: Sequence[float], line: Sequence[Cell], data: CellData,
 
 
 def _describe(cell: Cell, key: str) -> str:
+    """A member's name, or a setting; a setting that is a name needs no key."""
     value = cell.flat[key]
-    if "." not in key:
-        return str(value)
-    if isinstance(value, bool):
-        return f"{last_key(key)}={str(value).lower()}"
-    return f"{last_key(key)}={value:g}" if isinstance(value, float | int) else f"{value}"
+    return value if isinstance(value, str) else f"{last_key(key)}={setting_text(value)}"
 
 
 def _line(
@@ -150,7 +153,7 @@ def _quality_line(
 ) -> None:
     probed = [cell for cell in line if key in cell.flat and "diagnostics" in data[cell.id].children]
     probed = sorted(probed, key=lambda cell: float(cell.flat[key]))
-    tv = [known_median(diagnostic(data[cell.id], "tv")) for cell in probed]
+    tv = [known_median(diagnostic(data[cell.id], "total_variation")) for cell in probed]
     at = np.array([float(cell.flat[key]) for cell in probed])
     if probed:
         ax.plot(at, tv, ms=4, **appearance)
@@ -172,7 +175,7 @@ def tv_floor(data: xr.DataTree) -> float:
     """Mean total variation between samples of equal distributions, median over probes; NaN where not measured."""
     if "diagnostics" not in data.children:
         return math.nan
-    return known_median(diagnostic(data, "tv_floor"))
+    return known_median(diagnostic(data, "total_variation_floor"))
 
 
 def scale(ax: Axes, at: Float[np.ndarray, " points"]) -> None:

@@ -13,6 +13,7 @@ from experiments.analysis.summary import Row, to_csv
 from experiments.analysis.verdicts import to_markdown
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel
+from experiments.config.text import override_text
 from experiments.figures.draw import draw
 from experiments.report.page import Content, render
 from experiments.storage.errors import StoreError
@@ -100,7 +101,7 @@ def failures(results: StudyResults) -> list[str]:
 
 
 def _settings(cell: Cell) -> str:
-    return " ".join(f"{key}={'null' if value is None else value}" for key, value in cell.flat.items())
+    return " ".join(f"{key}={override_text(value)}" for key, value in cell.flat.items())
 
 
 def _if_possible[T](derive: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:

@@ -11,8 +11,8 @@ from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
 from experiments.analysis.summary import Row
-from experiments.analysis.text import counted
 from experiments.analysis.verdicts import Verdict
+from experiments.config.text import counted
 from experiments.figures.draw import draw
 from experiments.report.page import FIRST
 

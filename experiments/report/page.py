@@ -11,8 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from experiments.analysis.results import DONE, StudyResults
 from experiments.analysis.summary import records
-from experiments.analysis.text import counted
 from experiments.analysis.verdicts import Verdict
+from experiments.config.text import counted
 from experiments.figures.draw import Drawn
 from experiments.figures.style import COLOURS
 from experiments.report import association_tables, svg, tables

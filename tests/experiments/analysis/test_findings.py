@@ -28,7 +28,7 @@ def test_default_findings_name_close_samplers_others_and_the_best_diagnostics(st
         "Regret added to that of exact draws, by paired 95% intervals, on sparse: sgld +100.0 [+100.0, +100.0], psgld "
     )
     assert first.endswith(", 1 of 5 within sampling error.")
-    assert second.startswith("tv (Spearman +1.00")
+    assert second.startswith("total_variation (Spearman +1.00")
     even, different = third.split("95% intervals: ")[1].split(". ", 1)
     assert "mala" in even
     assert "sgld: +100" in different
@@ -43,15 +43,15 @@ ONE_SWAP = {"exact": 0, "mala": 2, "hmc": 1, "psgld": 3, "nuts": 4, "sgld": 5}  
 def ranked():
     """Of the diagnostics one ranks samplers as regret does, one nearly so, and the others are uninformative."""
     levels = {name: level / 10 for name, level in LEVELS.items()}
-    return compared(**{**CONSTANT, "tv": levels, "mean_error": ONE_SWAP})
+    return compared(**{**CONSTANT, "total_variation": levels, "mean_error": ONE_SWAP})
 
 
 def test_best_diagnostics_are_those_with_the_largest_rank_correlation(ranked):
     (text,) = best_diagnostics(ranked)
     near = "mean_error (Spearman +0.90 [+0.40, +1.00])"  # two of five ranks swapped: 1 - 6 * 2 / (5 * 24)
     assert text == (
-        f"tv (Spearman +1.00 [+1.00, +1.00]), {near}: of all diagnostics, their ranks go closest with those of the "
-        "regret gap, over 5 cells of 5 samplers."
+        f"total_variation (Spearman +1.00 [+1.00, +1.00]), {near}: of all diagnostics, their ranks go closest with "
+        "those of the regret gap, over 5 cells of 5 samplers."
     )
 
 
@@ -100,7 +100,7 @@ def test_budget_findings_name_every_sampler(priced):
 
 def test_samplers_findings_answer_in_the_first_two_sentences(ranked):
     first, second, *others = studies.findings(replace(ranked, name="samplers"))
-    assert first.startswith("tv (Spearman +1.00")
+    assert first.startswith("total_variation (Spearman +1.00")
     assert second.startswith("Regret added to that of exact draws")
     assert len(others) == 2
     assert [text.endswith(".") for text in (first, second, *others)] == [True] * 4
@@ -198,7 +198,7 @@ def test_bonus_findings_answer_the_question():
         )
 
     data = {
-        cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
+        cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, total_variation_floor=0.1)
         for i, cell in enumerate(cells)
     }
     first, *others = studies.findings(StudyResults.from_cells("bonus", cells, data))
@@ -249,13 +249,13 @@ def test_stiffness_figure_and_findings_use_the_measured_condition_number():
 
     def tree(cell, i, stiff):
         slow = cell.flat["sampler"] == "sgld"
-        return synthetic_cell(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
+        return synthetic_cell(cell, slow * stiff / 100, 0.1, seed=i, condition_number=stiff)
 
     data = {c.id: tree(c, i, 100 / c.flat["posterior.alpha"]) for i, c in enumerate(cells)}
     results = StudyResults.from_cells("stiffness", cells, data)
     figure = sweeps.against_condition_number(results)
     (ax,) = figure.axes
-    assert ax.get_xlabel() == METRICS["condition"]
+    assert ax.get_xlabel() == METRICS["condition_number"].doc
     shown = {line.get_label(): line[0].get_xydata() for line in ax.containers}
     np.testing.assert_allclose(shown["sgld"][:, 0], [100, 1000])
     np.testing.assert_allclose(np.diff(shown["sgld"][:, 1]), 9 * ROUNDS, rtol=0.01)

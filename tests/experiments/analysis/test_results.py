@@ -82,10 +82,10 @@ def test_cells_of_different_sizes_are_filled_with_nan_and_end_where_they_end(syn
 
 def test_diagnostics_of_all_cells_are_one_dataset(stored):
     assert stored.diagnostics.sizes["cell"] == 6
-    assert stored.diagnostics["tv"].dims == ("cell", "probed_run", "probe")
+    assert stored.diagnostics["total_variation"].dims == ("cell", "probed_run", "probe")
     np.testing.assert_array_equal(stored.diagnostics["probe"], PROBES)
-    own = stored.data[stored.cells[1].id]["diagnostics/tv"]
-    np.testing.assert_array_equal(stored.diagnostics["tv"].sel(cell=stored.cells[1].id), own)
+    own = stored.data[stored.cells[1].id]["diagnostics/total_variation"]
+    np.testing.assert_array_equal(stored.diagnostics["total_variation"].sel(cell=stored.cells[1].id), own)
 
 
 def test_chains_of_a_probed_round_are_what_arviz_takes(stored):
@@ -109,8 +109,10 @@ def test_gaps_are_those_of_equal_runs_and_no_others(synthetic):
             if cell.flat["sampler"] == "exact" and cell.flat["posterior.c"] == pair.cell.flat["posterior.c"]
         )
         by_run = synthetic.final(pair.cell) - synthetic.final(exact)
-        np.testing.assert_array_equal(pair.gap_by_run, by_run)
-        assert synthetic.gaps[pair.cell.id].value == pytest.approx(LEVELS[pair.sampler] * ROUNDS, abs=0.1)
+        np.testing.assert_array_equal(pair.regret_gap_by_run, by_run)
+        assert synthetic.regret_gaps[pair.cell.id].value == pytest.approx(
+            LEVELS[pair.sampler] * ROUNDS, abs=0.1
+        )
         permuted = synthetic.final(pair.cell) - np.roll(synthetic.final(exact), 1)
         assert by_run.std() < 0.01 * permuted.std()
         row = synthetic.summary.iloc[synthetic.cells.index(pair.cell)]
@@ -127,7 +129,7 @@ def test_a_gap_is_bootstrapped_once(monkeypatch):
     real = pairs.mean_interval
     monkeypatch.setattr(pairs, "mean_interval", lambda values: calls.append(1) or real(values))
     for _ in range(3):
-        assert len(results.gaps) == len(LEVELS) - 1
+        assert len(results.regret_gaps) == len(LEVELS) - 1
         assert results.summary["regret_gap"].notna().sum() == len(LEVELS) - 1
         assert studies.findings(results)
     assert len(calls) == len(LEVELS) - 1
@@ -148,7 +150,7 @@ def test_without_an_exact_reference_there_is_no_gap(synthetic):
     cells = [cell for cell in synthetic.cells if cell.flat["sampler"] != "exact"]
     results = StudyResults.from_cells("mine", cells, {cell.id: synthetic.data[cell.id] for cell in cells})
     assert results.pairs == []
-    assert results.gaps == {}
+    assert results.regret_gaps == {}
     assert "regret_gap" not in results.summary
 
 

@@ -109,7 +109,7 @@ def test_a_rejected_reference_is_not_used():
     diagnosed = quality(jax.tree.map(lambda x: np.asarray(x)[None], samples))
     assert "R-hat" in diagnosed.rejections[0]
     assert np.isnan(diagnosed.reference_probabilities).all()
-    assert np.isnan(diagnosed.metrics["tv"])
+    assert np.isnan(diagnosed.metrics["total_variation"])
     assert diagnosed.action_probabilities.sum() == pytest.approx(1)
 
 
@@ -134,8 +134,8 @@ def test_a_study_reports_a_rejected_reference(monkeypatch):
     monkeypatch.setattr(diagnose, "probe_async", lambda *_, **__: lambda: samples)
     groups = diagnose.diagnose(cell, [Snapshot(9, None)], 2, lambda: None)
     message = "no reference for 1 of 2 probed rounds: R-hat"
-    assert groups["diagnostics"].attrs["refused"].startswith(message)
-    assert np.isnan(groups["diagnostics"]["tv"].values).ravel().tolist() == [False, True]
+    assert groups["diagnostics"].attrs["rejections"].startswith(message)
+    assert np.isnan(groups["diagnostics"]["total_variation"].values).ravel().tolist() == [False, True]
     assert np.isnan(groups["diagnostics"]["action_probability_exact"].values[1]).all()
 
 
@@ -160,7 +160,13 @@ def test_costs_and_probabilities_are_those_of_the_draws():
         arm_mask=np.ones((1, 3)),
     )
     metrics = quality(samples).metrics
-    known = {"acceptance_rate": 0.5, "divergences": 0.25, "best_arm": 0.25, "best_arm_exact": 0.75, "tv": 0.5}
+    known = {
+        "acceptance_rate": 0.5,
+        "num_divergent": 0.25,
+        "best_arm": 0.25,
+        "best_arm_exact": 0.75,
+        "total_variation": 0.5,
+    }
     for name, value in known.items():
         assert metrics[name] == pytest.approx(value)
     assert metrics["ess_per_gradient"] == pytest.approx(metrics["ess_bulk"] / 600)
@@ -179,6 +185,6 @@ def test_without_exact_draws_a_gated_reference_is_used():
     samples = probe(Sparse(dim=3), agent, simulation.snapshots[0], runs=2, seed=0, sizes=sizes)
     diagnosed = quality(samples)
     assert diagnosed.rejections == ["", ""]
-    assert np.all(diagnosed.metrics["tv"] < 0.15)
+    assert np.all(diagnosed.metrics["total_variation"] < 0.15)
     for probabilities in (diagnosed.action_probabilities, diagnosed.reference_probabilities):
         np.testing.assert_allclose(probabilities.sum(axis=1), 1)
