@@ -6,8 +6,6 @@ from pathlib import Path
 
 import jax
 
-PRECISIONS = ("float64", "float32")
-
 
 def cache_folder() -> Path:
     """Folder of compiled programs and downloaded data: $FGTSVA_CACHE, or `fgtsva` in the user's cache folder."""

@@ -15,6 +15,7 @@ from experiments.config.cell import GROUPS, Cell
 from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import MARK
+from experiments.storage.layout import CONFIG, RESULTS, check_finished
 from experiments.storage.netcdf import from_netcdf
 from fgtsva_ppl.diagnostics import METRICS
 from fgtsva_ppl.simulation import Record
@@ -58,17 +59,16 @@ def load_results(folder: Path | str) -> StudyResults:
         InputError: the folder is not the output of a finished run, or one of the two files is damaged.
     """
     folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; give the output folder of a run")
-    text = _text(folder / "config.yaml")
+    check_finished(folder)
+    text = _text(folder / CONFIG)
     config = _config(folder, text)
     cells, comparison = _cells(folder, config), _comparison(folder, config)
-    groups = _results(folder / "results.nc")
+    groups = _results(folder / RESULTS)
     data = {
         cell.id: groups[cell.id] for cell in cells if "regret" in getattr(groups.get(cell.id), "dataset", ())
     }
     for key, tree in data.items():
-        _check_arrays(folder / "results.nc", key, tree)
+        _check_arrays(folder / RESULTS, key, tree)
     status = {cell.id: _status(groups.get(cell.id)) for cell in cells}
     return StudyResults(str(config.get("study", "")), cells, data, comparison, status, config, text, folder)
 
@@ -76,10 +76,6 @@ def load_results(folder: Path | str) -> StudyResults:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(
-            f"{path.parent} has no {path.name}: not the output folder of a finished run"
-        ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({_first_line(error)})") from None
 
@@ -90,7 +86,7 @@ def _config(folder: Path, text: str) -> dict[str, Any]:
     except Exception:  # any failure means that it is not our file
         config = None
     if not isinstance(config, dict) or MARK not in config or not isinstance(config.get("cells"), dict):
-        raise InputError(f"{folder / 'config.yaml'} was not written by fgtsva")
+        raise InputError(f"{folder / CONFIG} was not written by fgtsva")
     return {str(key): value for key, value in config.items()}
 
 
@@ -98,7 +94,7 @@ def _cells(folder: Path, config: Mapping[str, Any]) -> tuple[StoredCell, ...]:
     try:
         return tuple(_cell(str(key), settings) for key, settings in config["cells"].items())
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise InputError(f"{folder / 'config.yaml'} has cells that cannot be read") from None
+        raise InputError(f"{folder / CONFIG} has cells that cannot be read") from None
 
 
 def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
@@ -116,13 +112,11 @@ def _comparison(folder: Path, config: Mapping[str, Any]) -> Comparison:
     try:
         return comparison_from_config(config)
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise InputError(f"{folder / 'config.yaml'} has entries that cannot be read") from None
+        raise InputError(f"{folder / CONFIG} has entries that cannot be read") from None
 
 
 def _results(path: Path) -> dict[str, xr.DataTree]:
     """The groups of the cells by id, all arrays in memory."""
-    if not path.is_file():
-        raise InputError(f"{path.parent} has no {path.name}: not the output folder of a finished run")
     try:
         tree = from_netcdf(path)
     except DamagedError as damage:

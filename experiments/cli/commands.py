@@ -20,6 +20,7 @@ from rich.markup import escape
 from experiments.cli import completion, signals
 from experiments.config.text import counted
 from experiments.storage.errors import StoreError
+from experiments.storage.layout import check_finished
 from samplers.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def run(
     """
     from experiments.config.request import parse_request
 
-    parse_request(overrides or [])  # a misspelt name is reported before JAX is imported
+    parse_request(overrides or [])  # a misspelt name or a wrong value is reported before JAX is imported
     from experiments.cli import estimate, terminal
     from experiments.config.compose import compose
     from experiments.execute import local_workers, runner
@@ -158,6 +159,7 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's o
 
     Example: fgtsva report results/default-1a2b3c4d
     """
+    check_finished(folder)  # before JAX is imported
     from experiments.report.analyse import analyse
 
     analyse(folder, partial(errors.print, style="yellow", markup=False))
@@ -183,6 +185,7 @@ def bench(
 
     Example: fgtsva bench paper exact_draws --quick
     """
+    completion.check_benchmarks(parts or [])  # before JAX is imported
     from experiments.bench import PARTS, chosen, prepare, table, write
 
     measures, names = [], chosen(parts or [])

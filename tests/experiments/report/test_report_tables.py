@@ -102,7 +102,7 @@ def test_tail_share_is_shown_beside_the_gap_and_explained(report, elements):
     at = headings.index("gap to exact")
     assert headings[at - 1 : at + 3] == ["median regret", "gap to exact", "median gap", "runs above 3× exact"]
     (caption,) = (text for text in elements.texts["caption"] if text.startswith("Regret and cost."))
-    assert "the share of runs with more than 3 times the mean regret of exact draws" in caption
+    assert "the fraction of runs with more than 3 times the mean regret of exact draws" in caption
     assert "mean acceptance probability, over replicas of the round's own draw" in elements.texts["dd"]
 
 

@@ -102,7 +102,7 @@ def test_a_rejected_reference_is_not_used():
         reference_divergent=np.zeros((), int),
         superchains=rng.normal(size=(8, 8, 2)),
         chains=sample_draw(rng, 4, 50),
-        condition=np.ones(()),
+        condition_number=np.ones(()),
         best_arm=np.asarray(1),
         arm_mask=np.ones(3),
     )
@@ -127,7 +127,7 @@ def test_a_study_reports_a_rejected_reference(monkeypatch):
         reference_divergent=np.zeros(2, int),
         superchains=rng.normal(size=(2, 8, 8, 5)),
         chains=sample_draw(rng, 2, 4, 50, size=5),
-        condition=np.ones(2),
+        condition_number=np.ones(2),
         best_arm=np.ones(2, int),
         arm_mask=np.ones((2, 32)),
     )
@@ -155,7 +155,7 @@ def test_costs_and_probabilities_are_those_of_the_draws():
         reference_divergent=np.zeros(1, int),
         superchains=rng.normal(size=(1, 8, 8, 2)),
         chains=chains,
-        condition=np.array([7.0]),
+        condition_number=np.array([7.0]),
         best_arm=np.array([2]),
         arm_mask=np.ones((1, 3)),
     )
@@ -171,7 +171,7 @@ def test_costs_and_probabilities_are_those_of_the_draws():
         assert metrics[name] == pytest.approx(value)
     assert metrics["ess_per_gradient"] == pytest.approx(metrics["ess_bulk"] / 600)
     assert np.isnan(metrics["ebfmi"])
-    assert metrics["condition"] == 7
+    assert metrics["condition_number"] == 7
     gradient_free = samples._replace(chains=chains._replace(num_gradients=np.zeros(shape)))
     assert np.isnan(quality(gradient_free).metrics["ess_per_gradient"])
 
