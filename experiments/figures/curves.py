@@ -23,6 +23,7 @@ from experiments.figures.style import (
     legend_spare,
     panels_of,
     plain_numbers,
+    style,
     variants,
 )
 from experiments.figures.suitable import algorithms_along, algorithms_of, cells_of
@@ -40,6 +41,7 @@ class Shown(NamedTuple):
     appearance: dict[str, Any]
 
 
+@style()
 def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors on either side.
 
@@ -67,6 +69,7 @@ def _owners(cells: Sequence[Cell]) -> dict[str, str]:
     return posteriors if len(set(owners.values())) == 1 < len(set(posteriors.values())) else owners
 
 
+@style()
 def standing_curves(results: StudyResults) -> Figure:
     """The same for algorithms: a row of panels with textbook settings, and one with tuned ones."""
     algorithms = algorithms_of(results)
@@ -89,6 +92,7 @@ def standing_curves(results: StudyResults) -> Figure:
     return figure
 
 
+@style()
 def sweep_curves(results: StudyResults) -> Figure:
     """The same along the study's varied setting: a row per algorithm and level, a line per value from dark to light."""
     algorithms, key = algorithms_along(results)

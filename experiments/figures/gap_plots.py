@@ -15,7 +15,7 @@ from experiments.analysis.arrays import diagnostic
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
 from experiments.config.labels import by_panel, labels_of
-from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
+from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis, style
 from experiments.figures.suitable import pairs_of
 from experiments.figures.sweeps import tv_floor
 from fgtsva_ppl.diagnostics import METRICS
@@ -28,6 +28,7 @@ ROW, LETTER = 0.24, 0.08  # inches
 SHOWN = ("total_variation", "nested_rhat", "rhat", "covariance_error")  # against the gap, in this order
 
 
+@style()
 def by_cell(results: StudyResults) -> Figure:
     """Each cell's gap with its interval, a cell a row and an environment a panel; the largest on top."""
     cells = [pair.cell for pair in pairs_of(results)]
@@ -53,6 +54,7 @@ def by_cell(results: StudyResults) -> Figure:
     return figure
 
 
+@style()
 def against_quality(results: StudyResults) -> Figure:
     """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
 

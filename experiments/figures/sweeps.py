@@ -18,7 +18,7 @@ from experiments.analysis.statistics import known_median, mean_interval
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, varied
 from experiments.config.text import last_key, setting_text
-from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, variants
+from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, style, variants
 from experiments.figures.suitable import cells_along, cells_of
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.errors import InputError
@@ -29,6 +29,7 @@ DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be distingu
 MIN_SPAN = 10.0  # ratio of condition numbers that is worth a figure
 
 
+@style()
 def against_setting(results: StudyResults, key: str) -> Figure:
     """Final regret against a setting, a line per sampler; below it, where measured, the TV of actions.
 
@@ -80,6 +81,7 @@ def condition_numbers(results: StudyResults) -> dict[str, float]:
     return known if known and max(known.values()) >= MIN_SPAN * min(known.values()) else {}
 
 
+@style()
 def against_condition_number(results: StudyResults) -> Figure:
     """Final regret against the measured condition number, a line per sampler."""
     cells, data, known = cells_of(results), results.data, condition_numbers(results)

@@ -12,7 +12,7 @@ from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.results import StudyResults
 from experiments.figures.comparison_plots import FILLED, plain_axes, points
 from experiments.figures.draw import Draft
-from experiments.figures.style import distinct, handles_below, legend_below, panels_of
+from experiments.figures.style import distinct, handles_below, legend_below, panels_of, style
 from experiments.studies.table1.scaling import AXES, Line, scaling_lines
 from samplers.errors import InputError
 
@@ -44,6 +44,7 @@ def _lines(results: StudyResults) -> list[Line]:
     return lines
 
 
+@style()
 def along_axes(results: StudyResults) -> Figure:
     """Final regret against d and Lambda, an axis a row, textbook settings beside tuned ones."""
     lines = _lines(results)
@@ -67,6 +68,7 @@ def along_axes(results: StudyResults) -> Figure:
     return figure
 
 
+@style()
 def exponents(results: StudyResults) -> Figure:
     """Fitted exponents with their intervals, hollow at textbook settings; the theory's as a grey bar."""
     lines = _lines(results)

@@ -16,11 +16,15 @@ from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, played, synt
 import experiments
 from experiments import studies
 from experiments.analysis import pairs, statistics
+from experiments.analysis.arrays import diagnostic
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
 from experiments.analysis.summary import records, to_csv, to_frame
 from experiments.config.compose import compose
 from experiments.config.study_files import study_names
+from experiments.report.tables import quality_table
+from experiments.storage.files import write_tree
+from fgtsva_ppl.diagnostics import METRICS
 from samplers.errors import InputError
 
 
@@ -198,6 +202,31 @@ def test_a_missing_diagnostic_is_unknown_and_no_error(synthetic):
     results = StudyResults.from_cells("mine", synthetic.cells, {**synthetic.data, cell.id: tree})
     assert np.isnan(results.summary["rhat"][cell.id])
     assert results.by_round["rhat"].isna().any()
+
+
+def test_an_unknown_diagnostic_is_an_input_error(synthetic, tmp_path):
+    """Also one that has another name since the folder was written: it would be missing from every table."""
+    with pytest.raises(InputError, match=r"unknown diagnostic 'tv' .did you mean 'total_variation'"):
+        diagnostic(synthetic.data[synthetic.cells[0].id], "tv")
+    folder = store(tmp_path / "study")
+    results = load_results(folder)
+    old = results.data[results.cells[0].id].copy()
+    old["diagnostics"] = xr.DataTree(old["diagnostics"].to_dataset().rename(total_variation="tv"))
+    tree = xr.DataTree(xr.Dataset(attrs={"fgtsva": "0"}))
+    tree[f"cells/{results.cells[0].id}"] = old
+    write_tree(folder / "results.nc", tree)
+    with pytest.raises(InputError, match=r"unknown diagnostic 'tv' .did you mean 'total_variation'"):
+        load_results(folder)
+
+
+def test_a_metric_is_in_every_table_by_its_entry_alone(synthetic, monkeypatch):
+    """Heading, summary column and ranking come from METRICS."""
+    changed = METRICS["mcse"]._replace(heading="my own", in_summary=True)
+    assert "mcse" not in synthetic.summary
+    monkeypatch.setitem(METRICS, "mcse", changed)
+    results = replace(synthetic, name="again")
+    assert "mcse" in results.summary
+    assert "my own" in quality_table(results).table.headings
 
 
 def test_a_missing_folder_is_an_input_error(tmp_path):
