@@ -17,7 +17,7 @@ from experiments.analysis.statistics import Interval, known_median
 from experiments.config.labels import by_panel, labels_of
 from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis, style
 from experiments.figures.suitable import pairs_of
-from experiments.figures.sweeps import tv_floor
+from experiments.figures.sweeps import total_variation_floor
 from fgtsva_ppl.diagnostics import METRICS
 
 LINEAR = 2.0  # gaps up to this are drawn linearly where others are far larger
@@ -67,7 +67,7 @@ def against_quality(results: StudyResults) -> Figure:
     environments = dict.fromkeys(pair.environment for pair in pairs)
     markers = dict(zip(environments, itertools.cycle(MARKERS), strict=False))
     names = tuple(dict.fromkeys(pair.sampler for pair in pairs))
-    gaps, floors = [pair.regret_gap for pair in pairs], [tv_floor(pair.data) for pair in pairs]
+    gaps, floors = [pair.regret_gap for pair in pairs], [total_variation_floor(pair.data) for pair in pairs]
     for ax, metric in zip(axes, SHOWN, strict=True):
         medians = np.array([known_median(diagnostic(pair.data, metric)) for pair in pairs])
         finite = medians[np.isfinite(medians)]

@@ -166,14 +166,14 @@ def _floor_line(ax: Axes, cells: Sequence[Cell], data: CellData, key: str) -> No
     """The Monte Carlo floor of total variation at each value of the setting: the median over samplers."""
     floors: dict[float, list[float]] = {}
     for cell in cells:
-        if key in cell.flat and np.isfinite(floor := tv_floor(data[cell.id])):
+        if key in cell.flat and np.isfinite(floor := total_variation_floor(data[cell.id])):
             floors.setdefault(float(cell.flat[key]), []).append(floor)
     at = sorted(floors)
     if at:
         ax.plot(at, [np.median(floors[x]) for x in at], label="floor of TV", **FLOOR)
 
 
-def tv_floor(data: xr.DataTree) -> float:
+def total_variation_floor(data: xr.DataTree) -> float:
     """Mean total variation between samples of equal distributions, median over probes; NaN where not measured."""
     if "diagnostics" not in data.children:
         return math.nan
