@@ -188,24 +188,29 @@ def from_registries() -> Catalogue:
 
 def _settings(registry: "Registry[Any]", name: str) -> dict[str, Setting]:
     """The settings of a member, those of all its components included."""
-    from samplers.settings import component_fields, documentation, value_types
+    from samplers.settings import component_fields, documentation
 
     cls = registry[name]
     defaults: dict[str, Any] = {}
-    types, limits = (
-        value_types(cls),
-        {field.name: _limits(field.metadata) for field in dataclasses.fields(cls)},
-    )
     for field, members in component_fields(cls).items():
-        limits[field] = {"options": members.names(), "aliases": {}}
-        for choice, inner in members:
+        for choice, _ in members:
             defaults |= registry.defaults(name, {field: choice})
-            types |= {f"{field}.{key}": one for key, one in value_types(inner).items()}
-            limits |= {f"{field}.{one.name}": _limits(one.metadata) for one in dataclasses.fields(inner)}
     defaults |= registry.defaults(name)
-    return {
-        key: Setting(defaults[key], doc, *types[key], limits[key]) for key, doc in documentation(cls).items()
-    }
+    values = _values(cls)
+    return {key: Setting(defaults[key], doc, *values[key]) for key, doc in documentation(cls).items()}
+
+
+def _values(cls: type) -> dict[str, tuple[str, bool, dict[str, Any]]]:
+    """Type, whether null is allowed, and limits of every setting, those of all components included."""
+    from samplers.settings import component_fields, value_types
+
+    metadata = {field.name: field.metadata for field in dataclasses.fields(cls)}
+    values = {key: (*kind, _limits(metadata[key])) for key, kind in value_types(cls).items()}
+    for field, members in component_fields(cls).items():
+        values[field] = (*values[field][:2], {"options": members.names(), "aliases": {}})
+        for _, inner in members:
+            values |= {f"{field}.{key}": value for key, value in _values(inner).items()}
+    return values
 
 
 def _first_line(cls: type) -> str:
