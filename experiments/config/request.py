@@ -53,10 +53,7 @@ def parse_request(overrides: Sequence[str]) -> Request:
     check_settings(settings, [grid | settings for grid in grids], catalogue)
     bounds = options.get("bounds", file.get("bounds", False))
     check_bounds(bounds, study, file.get("sweep"), algorithms=any(algorithms))
-    given = {key: values for key, values in diagnostics.items() if values != [None] or key == "runs"}
-    check_diagnostics(given)
-    if "runs" in given:
-        single("diagnostics.runs", given["runs"])
+    check_diagnostics(diagnostics)
     return Request(study, file, options, bounds, diagnostics, settings, grids, algorithms)
 
 

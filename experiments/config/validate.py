@@ -15,6 +15,7 @@ from experiments.config.keys import (
     check_number,
     check_whole,
 )
+from experiments.config.overrides import single
 from experiments.config.study_files import read_defaults
 from samplers.errors import RENAMED, InputError, did_you_mean
 
@@ -48,11 +49,12 @@ def check_bounds(bounds: Any, study: str, sweep: str | None, *, algorithms: bool
 
 
 def check_diagnostics(diagnostics: Mapping[str, Sequence[Any]]) -> None:
-    """Raises InputError for probe rounds or runs that are no whole numbers."""
-    for key, least in (("runs", 0), ("rounds", 1)):
-        for value in diagnostics.get(key, ()):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"diagnostics.{key}={value!r} must be whole numbers, at least {least}")
+    """Raises InputError for probe rounds or runs that are no whole numbers; `rounds=null` are log-spaced ones."""
+    runs = single("diagnostics.runs", diagnostics.get("runs", [0]))
+    check_whole("diagnostics.runs", runs, 0)
+    rounds = diagnostics.get("rounds", [None])
+    for value in rounds if rounds != [None] else ():
+        check_whole("diagnostics.rounds", value, 1)
 
 
 def check_settings(overrides: Grid, grids: Iterable[Grid], catalogue: Catalogue) -> None:

@@ -105,7 +105,7 @@ WRONG_VALUES = [
     (["run", "precision=float46"], ["precision='float46' is not one of", "did you mean 'float64'"]),
     (["run", "rounds=abc"], ["rounds='abc' must be a whole number, at least 1"]),
     (["run", "devices=0"], ["devices=0 must be a whole number, at least 1"]),
-    (["run", "diagnostics.runs=x"], ["diagnostics.runs='x' must be whole numbers"]),
+    (["run", "diagnostics.runs=x"], ["diagnostics.runs='x' must be a whole number"]),
     (["run", "bounds=maybe"], ["bounds='maybe' must be true or false"]),
     (["bench", "nosuch"], ["unknown part 'nosuch'", "exact_draws"]),
     (["bench", "papr"], ["did you mean 'paper'"]),
