@@ -36,6 +36,14 @@ class Measured:
         valid: The runs with an accepted reference and finite draws: those of a metric that needs the reference.
     """
 
+    p: Float[np.ndarray, "runs arms"]
+    q: Float[np.ndarray, "runs arms"]
+    replicas: Float[np.ndarray, "runs replicas size"]
+    reference: Float[np.ndarray, "runs draws size"]
+    rejections: list[str]
+    accepted: Bool[np.ndarray, " runs"]
+    valid: Bool[np.ndarray, " runs"]
+
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
         arms = samples.arm_mask.shape[-1]
@@ -53,7 +61,7 @@ class Measured:
             self.rejections = [rejection_reason(chains, int(num_divergent)) for chains, num_divergent in both]
         self.accepted = np.array([not reason for reason in self.rejections])
         finite = [np.all(np.isfinite(draws), axis=(1, 2)) for draws in (self.replicas, self.reference)]
-        self.valid: Bool[np.ndarray, " runs"] = self.accepted & finite[0] & finite[1]
+        self.valid = self.accepted & finite[0] & finite[1]
 
     @cached_property
     def mixing(self) -> Mixing:
@@ -96,7 +104,7 @@ class Metric(NamedTuple):
 
     doc: str
     heading: str
-    compute: Callable[[Measured], np.ndarray]
+    compute: Callable[[Measured], Float[np.ndarray, " values"]]
     needs_reference: bool = False
     in_summary: bool = False
     of_sampler: bool = True
