@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jax
 
-PRECISIONS = ("float64", "float32")
 MAX_MEMORY_MAPS = 30_000  # Linux ends a process that needs more than 65,530 (vm.max_map_count)
 
 

@@ -3,8 +3,8 @@
 import difflib
 from collections.abc import Iterable, Mapping
 
-# Old names of settings and their new ones, for suggestions; the first that is valid is suggested.
-RENAMED_SETTINGS: Mapping[str, tuple[str, ...]] = {
+# Old names of settings, options, diagnostics and values, and their new ones; the first that is valid is suggested.
+RENAMED: Mapping[str, tuple[str, ...]] = {
     "steps": ("num_steps", "num_iterations"),
     "step": ("step_size", "learning_rate"),
     "leapfrogs": ("num_integration_steps",),
@@ -30,10 +30,23 @@ RENAMED_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "iterations": ("num_iterations", "maxiter"),
     "memory": ("maxcor",),
     "warm": ("warm_start",),
-    "every": ("record_every",),
+    "every": ("record_every", "adaptation.every"),
     "own": ("default",),
     "sigma": ("variance",),
     "guess": ("variance.initial_sigma",),
+    "launcher": ("backend",),
+    "launcher.address": ("backend.address",),
+    "launcher.workers": ("backend.workers",),
+    "launcher.slice": ("backend.runs_per_task",),
+    "diagnostics.every": ("diagnostics.rounds",),
+    "tv": ("total_variation",),
+    "tv_floor": ("total_variation_floor",),
+    "spread": ("sd_ratio",),
+    "divergences": ("num_divergent",),
+    "unique": ("fraction_moved",),
+    "condition": ("condition_number",),
+    "true": ("dense",),
+    "false": ("none",),
 }
 
 
@@ -44,7 +57,7 @@ class InputError(ValueError):
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Returns ` (did you mean 'x'?)` if a choice is the new name of `name` or close to it, else an empty string."""
     choices = list(choices)
-    renamed = [new for new in RENAMED_SETTINGS.get(name, ()) if new in choices]
+    renamed = [new for new in RENAMED.get(name, ()) if new in choices]
     close = difflib.get_close_matches(name, choices)
     transposed = [choice for choice in close if sorted(choice) == sorted(name)]
     suggestions = renamed or transposed or close

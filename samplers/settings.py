@@ -21,8 +21,8 @@ from typing import (
 
 import jax
 
-from samplers._field_values import Field, member, validated
 from samplers.errors import InputError
+from samplers.field_values import Field, member, validated
 
 if TYPE_CHECKING:
     from samplers.registry import Registry
@@ -167,6 +167,15 @@ def _validate(self: Any) -> None:
             continue  # a tracer or a placeholder of JAX, or an object that has validated itself
         if not (value is None and optional):
             object.__setattr__(self, field.name, validated(field, kind, value))
+
+
+def value_types(cls: type) -> dict[str, tuple[str, bool]]:
+    """Returns for each setting the name of its type without None, and whether it may be None."""
+    hints = {name: _without_none(hint) for name, hint in _HINTS[cls].items()}
+    return {
+        field.name: (getattr(hints[field.name][0], "__name__", ""), hints[field.name][1])
+        for field in _fields(cls)
+    }
 
 
 def flatten(part: Any) -> dict[str, Any]:

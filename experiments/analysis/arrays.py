@@ -11,7 +11,8 @@ from jaxtyping import Float, Num
 from experiments.config.cell import GROUPS, Cell
 from experiments.config.labels import varied
 from experiments.storage.codecs import values
-from samplers.errors import InputError
+from fgtsva_ppl.diagnostics import METRICS
+from samplers.errors import InputError, did_you_mean
 
 ROUND = re.compile(r"round_(\d+)")  # group of a probed round below a cell's
 
@@ -30,7 +31,19 @@ def gradients_per_round(data: xr.DataTree) -> float:
 
 
 def diagnostic(data: xr.DataTree, name: str) -> Num[np.ndarray, "runs probes"]:
-    """A diagnostic of each probed run and round; NaN where an older version did not store it."""
+    """A diagnostic of each probed run and round; NaN where an older version did not store it.
+
+    Args:
+        data: the arrays of a cell that was probed.
+        name: one of `fgtsva_ppl.diagnostics.METRICS`.
+
+    Raises:
+        InputError: there is no such diagnostic.
+    """
+    if name not in METRICS:
+        raise InputError(
+            f"unknown diagnostic {name!r}{did_you_mean(name, METRICS)}; valid: {', '.join(METRICS)}"
+        )
     stored = data.children["diagnostics"]
     if name in stored.dataset:
         return values(stored, name)

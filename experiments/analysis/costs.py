@@ -20,7 +20,7 @@ class Cost(NamedTuple):
     a cell that the ratio's 95% interval does not exclude, and of one that is within a tenth by the whole interval.
     """
 
-    num_gradients: Interval  # a round
+    gradients_per_round: Interval
     seconds: Interval  # of all runs and rounds, on the machine that ran them
     work: str  # gradients of a draw, as the sampler documents them; density evaluations where it takes no gradients
 
@@ -62,7 +62,7 @@ def cost_rows(costs: Mapping[tuple[str, str], Cost]) -> list[Row]:
     return [
         {"case": case, "sampler": sampler}
         | {name + end: getattr(interval, field)
-           for name, interval in (("gradients", cost.num_gradients), ("seconds", cost.seconds))
+           for name, interval in (("gradients_per_round", cost.gradients_per_round), ("seconds", cost.seconds))
            for end, field in (("", "value"), ("_low", "low"), ("_high", "high"))}
         | {"work": cost.work}
         for (case, sampler), cost in costs.items()

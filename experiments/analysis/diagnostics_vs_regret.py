@@ -10,8 +10,8 @@ from experiments.analysis.arrays import diagnostic
 from experiments.analysis.pairs import Pair
 from experiments.analysis.statistics import Interval, known_median, paired_difference, spearman
 from experiments.analysis.summary import Row
-from experiments.analysis.text import last_key
 from experiments.config.labels import varied
+from experiments.config.text import last_key, override_text
 from experiments.storage.codecs import values
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -35,7 +35,12 @@ def cases(pairs: Sequence[Pair]) -> list[str]:
         if key != "environment" and key.partition(".")[0] in TARGET_GROUPS
     ]
     return [
-        " ".join([flat["environment"], *(f"{last_key(key)}={flat[key]}" for key in keys if key in flat)])
+        " ".join(
+            [
+                flat["environment"],
+                *(f"{last_key(key)}={override_text(flat[key])}" for key in keys if key in flat),
+            ]
+        )
         for flat in (pair.cell.flat for pair in pairs)
     ]
 
@@ -58,7 +63,10 @@ def across_cells(pairs: Sequence[Pair], metric: str) -> Interval:
     for row, own in enumerate(by_sampler.values()):
         for column, (case, index) in enumerate(columns):
             for pair in own.get(case, [])[index : index + 1]:
-                table[:, row, column] = known_median(diagnostic(pair.data, metric)), pair.gap_by_run.mean()
+                table[:, row, column] = (
+                    known_median(diagnostic(pair.data, metric)),
+                    pair.regret_gap_by_run.mean(),
+                )
     return spearman(table[0], table[1], [case for case, _ in columns])
 
 
@@ -82,7 +90,9 @@ def wrong_actions(data: xr.DataTree) -> bool | None:
     """Whether the action distribution is further from that of exact draws than Monte Carlo error; None if unknown."""
     if "diagnostics" not in data.children:
         return None
-    tv, floor = (known_median(diagnostic(data, name)) for name in ("tv", "tv_floor"))
+    tv, floor = (
+        known_median(diagnostic(data, name)) for name in ("total_variation", "total_variation_floor")
+    )
     return None if np.isnan(tv) else bool(tv > 3 * floor + 0.02)
 
 
@@ -93,7 +103,7 @@ def condition_number(data: xr.DataTree) -> float:
     """
     if "diagnostics" not in data.children:
         return float("nan")
-    return known_median(diagnostic(data, "condition").max(axis=1))
+    return known_median(diagnostic(data, "condition_number").max(axis=1))
 
 
 def by_round_rows(pairs: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]:
@@ -111,10 +121,10 @@ def by_round_rows(pairs: Sequence[Pair], labels: Mapping[str, str]) -> list[Row]
                 "regret_per_round": float(ours.mean()),
                 "regret_median": float(np.median(ours)),
                 "exact": float(exact.mean()),
-                "gap": gap.value,
-                "gap_low": gap.low,
-                "gap_high": gap.high,
-                "gap_median": float(np.median(ours - exact)),
+                "regret_gap": gap.value,
+                "regret_gap_low": gap.low,
+                "regret_gap_high": gap.high,
+                "regret_gap_median": float(np.median(ours - exact)),
             }
             rows.append(
                 row | {metric: known_median(diagnostic(pair.data, metric)[:, index]) for metric in METRICS}
@@ -141,6 +151,11 @@ def association_rows(
         for (environment, scope), correlation in scopes.items():
             row: Row = {"diagnostic": metric, "environment": environment, "scope": scope}
             rows.append(
-                row | {"spearman": correlation.value, "low": correlation.low, "high": correlation.high}
+                row
+                | {
+                    "spearman": correlation.value,
+                    "spearman_low": correlation.low,
+                    "spearman_high": correlation.high,
+                }
             )
     return rows

@@ -10,12 +10,12 @@ from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.pairs import Pair
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import MIN_UNITS
-from experiments.analysis.summary import LOCKED_IN, locked_share
-from experiments.analysis.text import counted, last_key
+from experiments.analysis.summary import LARGE_REGRET, fraction_large_regret
 from experiments.config.cell import REFERENCE, Cell
+from experiments.config.text import counted, last_key
+from fgtsva_ppl.diagnostics import METRICS
 
 MANY = 10  # from this number of intervals on, some exclude zero by chance
-NOT_OF_SAMPLERS = ("tv_floor", "condition")  # diagnostics of the measurement or of the posterior
 
 STEPS = "sampler.num_steps"  # the setting that is a sampler's budget
 
@@ -82,11 +82,11 @@ def added_regret(pairs: Sequence[Pair]) -> list[str]:
     """Which samplers have other regret than exact draws, in a sentence for all environments."""
     parts = []
     for environment, here in _by_environment(pairs).items():
-        different = [pair for pair in here if not pair.gap.contains_zero]
+        different = [pair for pair in here if not pair.regret_gap.contains_zero]
         names = [
-            f"{pair.label()} {pair.gap.value:+.1f}"
+            f"{pair.label()} {pair.regret_gap.value:+.1f}"
             if len(here) >= MANY
-            else f"{pair.label()} {pair.gap.format()}"
+            else f"{pair.label()} {pair.regret_gap.format()}"
             for pair in different
         ]
         even = len(here) - len(different)
@@ -102,18 +102,19 @@ def gaps_to_exact(pairs: Sequence[Pair]) -> list[str]:
     sentences = []
     for environment, here in _by_environment(pairs).items():
         level = final_regret(here[0].reference).mean()
-        different = [pair for pair in here if not pair.gap.contains_zero]
+        different = [pair for pair in here if not pair.regret_gap.contains_zero]
         even, many = [pair for pair in here if pair not in different], len(here) >= MANY
         text = f"{environment}: exact draws have a mean regret of {level:.1f}."
         if even:
-            names = [pair.label() if many else f"{pair.label()} ({pair.gap.format()})" for pair in even]
+            names = [
+                pair.label() if many else f"{pair.label()} ({pair.regret_gap.format()})" for pair in even
+            ]
             text += f" Within sampling error of it, by paired 95% intervals: {', '.join(names)}."
         for pair in different:
-            locked = locked_share(final_regret(pair.data), final_regret(pair.reference))
-            text += (
-                f" {pair.label()}: {pair.gap.format()} per run, median {np.median(pair.gap_by_run):+.1f}, "
-            )
-            text += f"{locked:.0%} of runs above {LOCKED_IN:g} times exact."
+            large = fraction_large_regret(final_regret(pair.data), final_regret(pair.reference))
+            median = np.median(pair.regret_gap_by_run)
+            text += f" {pair.label()}: {pair.regret_gap.format()} per run, median {median:+.1f}, "
+            text += f"{large:.0%} of runs above {LARGE_REGRET:g} times exact."
         if many:
             expected = f"{0.05 * len(here):.0f}"
             verb = "leaves" if expected == "1" else "leave"
@@ -131,7 +132,7 @@ def best_diagnostics(results: StudyResults) -> list[str]:
     clear = {
         name: correlation
         for name, correlation in results.associations.items()
-        if name not in NOT_OF_SAMPLERS and np.isfinite(correlation.low) and not correlation.contains_zero
+        if METRICS[name].of_sampler and np.isfinite(correlation.low) and not correlation.contains_zero
     }
     if not clear:
         return ["No diagnostic's rank correlation with the regret gap over these cells excludes zero."]
@@ -150,7 +151,9 @@ def cheapest_samplers(costs: Mapping[tuple[str, str], Cost]) -> list[str]:
     for environment in dict.fromkeys(case for case, _ in costs):
         here = {name: cost for (case, name), cost in costs.items() if case == environment}
         close = sorted(
-            (cost.num_gradients, name) for name, cost in here.items() if np.isfinite(cost.num_gradients.value)
+            (cost.gradients_per_round, name)
+            for name, cost in here.items()
+            if np.isfinite(cost.gradients_per_round.value)
         )
         names = ", ".join(f"{name} ({format_work(here[name])})" for _, name in close[:4])
         parts.append(f"on {environment}: {names or 'none'}")
@@ -159,7 +162,7 @@ def cheapest_samplers(costs: Mapping[tuple[str, str], Cost]) -> list[str]:
 
 def format_work(cost: Cost) -> str:
     """The gradients and seconds of closeness, with what their error leaves open."""
-    gradients, seconds = cost.num_gradients, cost.seconds
+    gradients, seconds = cost.gradients_per_round, cost.seconds
     text = f"{counted(gradients.value, 'gradient')} a round"
     if (
         gradients.value <= 1 and cost.work != "num_steps"

@@ -16,10 +16,10 @@ from jaxtyping import Float
 from experiments.analysis.arrays import CellData, final_regret
 from experiments.analysis.statistics import Interval, bootstrap, standard_error
 from experiments.analysis.summary import Row
-from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.comparison import Comparison
 from experiments.config.labels import by_panel
+from experiments.config.text import last_key, setting_text
 from experiments.storage.codecs import values
 
 LEVELS = ("textbook", "tuned")
@@ -56,13 +56,9 @@ class TunedAlgorithm:
             return ""
         edge = self.edge if level == "tuned" else ()
         return ", ".join(
-            f"{last_key(key)}={_rounded(chosen.cell.flat[key])}{' (edge)' if key in edge else ''}"
+            f"{last_key(key)}={setting_text(chosen.cell.flat[key], 3)}{' (edge)' if key in edge else ''}"
             for key in ((self.sweep, *self.hyperparameters) if self.sweep else self.hyperparameters)
         )
-
-
-def _rounded(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float | int) else str(value)
 
 
 def tuned_algorithms(cells: Sequence[Cell], data: CellData, comparison: Comparison) -> list[TunedAlgorithm]:

@@ -15,9 +15,11 @@ from experiments.config.cell import GROUPS, Cell
 from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import MARK
+from experiments.storage.layout import CONFIG, RESULTS, check_finished
 from experiments.storage.netcdf import from_netcdf
+from fgtsva_ppl.diagnostics import METRICS
 from fgtsva_ppl.simulation import Record
-from samplers.errors import InputError
+from samplers.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,16 @@ def load_results(folder: Path | str) -> StudyResults:
         InputError: the folder is not the output of a finished run, or one of the two files is damaged.
     """
     folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; give the output folder of a run")
-    text = _text(folder / "config.yaml")
+    check_finished(folder)
+    text = _text(folder / CONFIG)
     config = _config(folder, text)
     cells, comparison = _cells(folder, config), _comparison(folder, config)
-    groups = _results(folder / "results.nc")
+    groups = _results(folder / RESULTS)
     data = {
         cell.id: groups[cell.id] for cell in cells if "regret" in getattr(groups.get(cell.id), "dataset", ())
     }
     for key, tree in data.items():
-        _check_arrays(folder / "results.nc", key, tree)
+        _check_arrays(folder / RESULTS, key, tree)
     status = {cell.id: _status(groups.get(cell.id)) for cell in cells}
     return StudyResults(str(config.get("study", "")), cells, data, comparison, status, config, text, folder)
 
@@ -75,10 +76,6 @@ def load_results(folder: Path | str) -> StudyResults:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(
-            f"{path.parent} has no {path.name}: not the output folder of a finished run"
-        ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({_first_line(error)})") from None
 
@@ -89,7 +86,7 @@ def _config(folder: Path, text: str) -> dict[str, Any]:
     except Exception:  # any failure means that it is not our file
         config = None
     if not isinstance(config, dict) or MARK not in config or not isinstance(config.get("cells"), dict):
-        raise InputError(f"{folder / 'config.yaml'} was not written by fgtsva")
+        raise InputError(f"{folder / CONFIG} was not written by fgtsva")
     return {str(key): value for key, value in config.items()}
 
 
@@ -97,7 +94,7 @@ def _cells(folder: Path, config: Mapping[str, Any]) -> tuple[StoredCell, ...]:
     try:
         return tuple(_cell(str(key), settings) for key, settings in config["cells"].items())
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise InputError(f"{folder / 'config.yaml'} has cells that cannot be read") from None
+        raise InputError(f"{folder / CONFIG} has cells that cannot be read") from None
 
 
 def _cell(key: str, settings: Mapping[str, Any]) -> StoredCell:
@@ -115,13 +112,11 @@ def _comparison(folder: Path, config: Mapping[str, Any]) -> Comparison:
     try:
         return comparison_from_config(config)
     except (KeyError, TypeError, AttributeError, ValueError):
-        raise InputError(f"{folder / 'config.yaml'} has entries that cannot be read") from None
+        raise InputError(f"{folder / CONFIG} has entries that cannot be read") from None
 
 
 def _results(path: Path) -> dict[str, xr.DataTree]:
     """The groups of the cells by id, all arrays in memory."""
-    if not path.is_file():
-        raise InputError(f"{path.parent} has no {path.name}: not the output folder of a finished run")
     try:
         tree = from_netcdf(path)
     except DamagedError as damage:
@@ -134,7 +129,7 @@ def _results(path: Path) -> dict[str, xr.DataTree]:
 
 
 def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
-    """Raises InputError where a cell has not the arrays that every run stores."""
+    """Raises InputError where a cell lacks arrays that every run stores, or has diagnostics of another version."""
     names = Record.fields()
     wrong = [name for name in names if name in data.dataset and data.dataset[name].dims != ("run", "round")]
     missing = [name for name in names if name not in data.dataset]
@@ -142,6 +137,12 @@ def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
     missing += [name for name, value in times.items() if not isinstance(value, int | float | np.number)]
     if wrong or missing:
         raise InputError(f"{path}: cell {key} lacks {', '.join([*missing, *wrong])}")
+    if "diagnostics" in data.children:
+        known = (*METRICS, "action_probability", "action_probability_exact")
+        for name in data.children["diagnostics"].data_vars:
+            if name not in known:
+                hint = did_you_mean(str(name), known)
+                raise InputError(f"{path}: cell {key} has an unknown diagnostic {name!r}{hint}")
 
 
 def _status(group: xr.DataTree | None) -> tuple[str, str]:

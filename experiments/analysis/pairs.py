@@ -10,6 +10,7 @@ from jaxtyping import Float
 from experiments.analysis.arrays import final_regret
 from experiments.analysis.statistics import Interval, mean_interval
 from experiments.config.cell import GROUPS, Cell
+from experiments.config.text import setting_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +22,14 @@ class Pair:
     reference: xr.DataTree
 
     @cached_property
-    def gap_by_run(self) -> Float[np.ndarray, " runs"]:
+    def regret_gap_by_run(self) -> Float[np.ndarray, " runs"]:
         """Each run's final regret minus that of exact draws with the same random numbers."""
         return final_regret(self.data) - final_regret(self.reference)
 
     @cached_property
-    def gap(self) -> Interval:
+    def regret_gap(self) -> Interval:
         """Mean paired gap with its bootstrap interval."""
-        return mean_interval(self.gap_by_run)
+        return mean_interval(self.regret_gap_by_run)
 
     @property
     def sampler(self) -> str:
@@ -52,5 +53,5 @@ class Pair:
         for key in keys:
             group, _, name = key.partition(".")
             if key in flat and flat[key] != GROUPS[group].defaults(flat[group])[name]:
-                parts.append(f"{name}={flat[key]:g}")
+                parts.append(f"{name}={setting_text(flat[key])}")
         return " ".join(parts)

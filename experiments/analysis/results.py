@@ -11,16 +11,13 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from experiments import studies
 from experiments.analysis.arrays import CellData, chains_of_round, final_regret, probed_rounds, stack
 from experiments.analysis.costs import Cost, cheapest, cost_rows
 from experiments.analysis.diagnostics_vs_regret import association_rows, associations, by_round_rows
 from experiments.analysis.hyperparameters import TunedAlgorithm, standing_rows, tuned_algorithms
 from experiments.analysis.pairs import Pair
-from experiments.analysis.scaling import Line, lines, scaling_rows
 from experiments.analysis.statistics import Interval
 from experiments.analysis.summary import Row, summary_rows, to_frame
-from experiments.analysis.verdicts import Verdict, with_evidence
 from experiments.config.cell import REFERENCE, Cell
 from experiments.config.comparison import Comparison
 from experiments.config.labels import by_panel, cells_with, labels_of
@@ -204,9 +201,9 @@ class StudyResults:
         return [pair for pair in self.pairs if pair.diagnosed]
 
     @cached_property
-    def gaps(self) -> dict[str, Interval]:
+    def regret_gaps(self) -> dict[str, Interval]:
         """Mean paired gap in final regret to exact draws, by cell."""
-        return {pair.cell.id: pair.gap for pair in self.pairs}
+        return {pair.cell.id: pair.regret_gap for pair in self.pairs}
 
     # Tables
 
@@ -270,31 +267,3 @@ class StudyResults:
     def standings(self) -> pd.DataFrame:
         """A row per algorithm and level of tuning."""
         return to_frame(self.standing_rows)
-
-    @cached_property
-    def scaling_lines(self) -> list[Line]:
-        """Regret of every algorithm along the dimension and the total variance."""
-        return lines(self.tuned_algorithms, self.data)
-
-    @cached_property
-    def scaling(self) -> pd.DataFrame:
-        """A row per scaling line, with its fitted exponent."""
-        return to_frame(scaling_rows(self.scaling_lines))
-
-    # Findings and verdicts
-
-    @cached_property
-    def findings(self) -> list[str]:
-        """Sentences derived from the numbers: the study's own, or those for any study."""
-        if not self.done:
-            return []
-        from experiments.analysis.findings import default_findings  # written in terms of this class
-
-        own = studies.hooks(self.name).findings or default_findings
-        return own(self)
-
-    @cached_property
-    def verdicts(self) -> list[Verdict]:
-        """Verdicts on the paper's claims, where the study has claims and its cells have evidence."""
-        claims = studies.hooks(self.name).claims
-        return with_evidence(claims(self)) if claims and self.done else []

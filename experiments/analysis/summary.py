@@ -10,25 +10,14 @@ from jaxtyping import Float, Num
 
 from experiments.analysis.arrays import CellData, diagnostic, final_regret, gradients_per_round
 from experiments.analysis.pairs import Pair
-from experiments.analysis.statistics import known_median, standard_error
+from experiments.analysis.statistics import Interval, known_median, standard_error
 from experiments.config.cell import Cell
 from experiments.config.labels import varied
 from experiments.storage.codecs import values
+from fgtsva_ppl.diagnostics import METRICS
 
 NAMES = ("environment", "agent", "posterior", "sampler")
-LOCKED_IN = 3.0  # a run with this many times the mean regret of exact draws counts as locked in
-QUALITY = (
-    "tv",
-    "tv_floor",
-    "sliced_wasserstein",
-    "mean_error",
-    "covariance_error",
-    "spread",
-    "nested_rhat",
-    "rhat",
-    "ess_per_gradient",
-    "unique",
-)
+LARGE_REGRET = 3.0  # a run with this many times the mean regret of exact draws has large regret
 
 type Row = dict[str, Any]
 
@@ -71,32 +60,49 @@ def _numbers(data: xr.DataTree, pair: Pair | None, reference: xr.DataTree | None
         "final_regret_median": float(np.median(final)),
     }
     if pair is not None:
-        gap = pair.gap
+        gap = pair.regret_gap
         row |= {"regret_gap": gap.value, "regret_gap_low": gap.low, "regret_gap_high": gap.high}
-        row["regret_gap_median"] = float(np.median(pair.gap_by_run))
+        row["regret_gap_median"] = float(np.median(pair.regret_gap_by_run))
     if reference is not None:
-        row["locked_share"] = locked_share(final, final_regret(reference))
+        row["fraction_large_regret"] = fraction_large_regret(final, final_regret(reference))
     row |= {
         "acceptance_rate": _finite_mean(values(data, "acceptance_rate")),
-        "divergences": int(values(data, "num_divergent").sum()),
+        "num_divergent": int(values(data, "num_divergent").sum()),
         "num_resets": int(values(data, "num_resets").sum()),
         "gradients_per_round": gradients_per_round(data),
         "seconds": data.attrs["seconds"],
         "compile_seconds": data.attrs["compile_seconds"],
     }
     if "diagnostics" in data.children:
-        row |= {name: known_median(diagnostic(data, name)) for name in QUALITY}
+        row |= {
+            name: known_median(diagnostic(data, name))
+            for name, metric in METRICS.items()
+            if metric.in_summary
+        }
     return row
 
 
-def locked_share(final: Float[np.ndarray, " runs"], reference: Float[np.ndarray, " runs"]) -> float:
-    """Share of runs whose regret is more than `LOCKED_IN` times the mean of exact draws: heavy tails in a number."""
-    return float(np.mean(final > LOCKED_IN * reference.mean()))
+def fraction_large_regret(final: Float[np.ndarray, " runs"], reference: Float[np.ndarray, " runs"]) -> float:
+    """Fraction of runs whose regret is above `LARGE_REGRET` times the mean of exact draws: heavy tails in a number."""
+    return float(np.mean(final > LARGE_REGRET * reference.mean()))
 
 
 def _finite_mean(numbers: Num[np.ndarray, "..."]) -> float:
     known = numbers[np.isfinite(numbers)]
     return float(known.mean()) if known.size else float("nan")
+
+
+def interval_of(row: Mapping[str, Any], key: str) -> Interval | None:
+    """A row's value with the ends of its interval, which are NaN where they are missing; None without a value."""
+    unknown = float("nan")
+    if row.get(key) is None:
+        return None
+    return Interval(row[key], row.get(f"{key}_low", unknown), row.get(f"{key}_high", unknown))
+
+
+def regret_gap_of(row: Mapping[str, Any]) -> Interval | None:
+    """A row's paired gap to exact draws; None where it has no reference."""
+    return interval_of(row, "regret_gap")
 
 
 def to_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

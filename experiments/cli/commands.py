@@ -17,15 +17,16 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from experiments.analysis.text import counted
 from experiments.cli import completion, signals
+from experiments.config.text import counted
 from experiments.storage.errors import StoreError
+from experiments.storage.layout import check_finished
 from samplers.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.analysis.analyse import Analysis
     from experiments.config.study import DaskBackend, Study
     from experiments.execute.runner import Backend
+    from experiments.report.analyse import Analysis
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -74,13 +75,13 @@ def run(
     """
     from experiments.config.request import parse_request
 
-    parse_request(overrides or [])  # a misspelt name is reported before JAX is imported
-    from experiments.analysis.analyse import analyse
+    parse_request(overrides or [])  # a misspelt name or a wrong value is reported before JAX is imported
     from experiments.cli import estimate, terminal
     from experiments.config.compose import compose
     from experiments.execute import local_workers, runner
     from experiments.execute.estimate import estimate as estimate_study
     from experiments.execute.job import Job
+    from experiments.report.analyse import analyse
     from fgtsva_ppl.jax_config import configure, cores
 
     # A full or shared cache costs compile time only.
@@ -158,7 +159,8 @@ def report(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's o
 
     Example: fgtsva report results/default-1a2b3c4d
     """
-    from experiments.analysis.analyse import analyse
+    check_finished(folder)  # before JAX is imported
+    from experiments.report.analyse import analyse
 
     analyse(folder, partial(errors.print, style="yellow", markup=False))
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, markup=False)
@@ -183,6 +185,7 @@ def bench(
 
     Example: fgtsva bench paper exact_draws --quick
     """
+    completion.check_benchmarks(parts or [])  # before JAX is imported
     from experiments.bench import PARTS, chosen, prepare, table, write
 
     measures, names = [], chosen(parts or [])

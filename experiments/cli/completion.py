@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import typer
 
 from experiments.config.catalogue import Catalogue, load_catalogue
-from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS
+from experiments.config.keys import CHOICES, DIAGNOSTICS, NUMBERS, OPTIONS
 from experiments.config.study_files import study_names
+from samplers.errors import InputError, did_you_mean
 
 # The names of experiments.bench.PARTS, which cannot be imported without JAX
 BENCHMARKS = (
@@ -61,15 +62,31 @@ def complete_override(arguments: Sequence[str], incomplete: str) -> list[str]:
         }
         keys = [f"{key}=" for key in (*catalogue, *NUMBERS, *OPTIONS, *DIAGNOSTICS)]
         return [text for text in [*keys, *sorted(settings)] if text.startswith(incomplete)]
-    if key not in (*catalogue, "study"):
-        return []
     before, comma, last = typed.rpartition(",")
-    return [f"{prefix}{before}{comma}{name}" for name in names(key, catalogue) if name.startswith(last)]
+    return [f"{prefix}{before}{comma}{name}" for name in values(key, catalogue) if name.startswith(last)]
+
+
+def values(key: str, catalogue: Catalogue) -> list[str]:
+    """The values that a key can have: names of members or studies, or the options of a setting; none for a number."""
+    if key in (*catalogue, "study"):
+        return names(key, catalogue)
+    group, _, name = key.partition(".")
+    settings = [(member.settings or {}).get(name) for member in catalogue.get(group, {}).values()]
+    options = [option for setting in settings if setting is not None for option in setting.options]
+    return list(dict.fromkeys([*CHOICES.get(key, ()), *options]))
 
 
 def complete_group(incomplete: str) -> list[str]:
     """Completions for `fgtsva list`."""
     return [name for name in plurals(load_catalogue()) if name.startswith(incomplete)]
+
+
+def check_benchmarks(parts: Sequence[str]) -> None:
+    """Raises InputError for a benchmark that does not exist."""
+    for name in parts:
+        if name not in BENCHMARKS:
+            hint = did_you_mean(name, BENCHMARKS)
+            raise InputError(f"unknown part {name!r}{hint}; valid: {', '.join(BENCHMARKS)}")
 
 
 def complete_benchmark(incomplete: str) -> list[str]:

@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.table import Table
 
-from experiments.analysis.text import counted
 from experiments.config.labels import by_panel, labels_of
 from experiments.config.study import Study
+from experiments.config.text import counted
 from experiments.execute.estimate import Estimate
 from experiments.storage.folder import Folder
 

@@ -10,6 +10,7 @@ from experiments.cli.columns import longest_word
 from experiments.cli.completion import names, plurals
 from experiments.config.catalogue import Catalogue, Setting, load_catalogue
 from experiments.config.study_files import read_study, study_names
+from experiments.config.text import override_text
 from samplers.errors import InputError, did_you_mean
 
 INFO = {  # the fields of SamplerInfo, by column
@@ -111,10 +112,5 @@ def _settings(settings: Mapping[str, Setting]) -> str:
     lines = []
     for key, setting in settings.items():
         valid = f" ({setting.valid})" if setting.valid else ""
-        lines.append(f"{key}={_as_override(setting.default)}: {setting.doc}{valid}")
+        lines.append(f"{key}={override_text(setting.default)}: {setting.doc}{valid}")
     return "\n".join(lines)
-
-
-def _as_override(value: object) -> str:
-    names = {None: "null", True: "true", False: "false"}
-    return names[value] if value is None or isinstance(value, bool) else str(value)

@@ -17,11 +17,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from experiments.analysis.summary import NAMES, Row
+from experiments.analysis.summary import NAMES, Row, regret_gap_of
 from experiments.cli import signals
 from experiments.cli.columns import EDGES, GUTTER, fit_widths, total_width
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, labels_of
+from experiments.config.text import setting_text
 from experiments.execute.job import Progress as Report
 
 
@@ -32,13 +33,12 @@ def _number(value: object, digits: int = 2) -> str:
 
 
 def _setting(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else _number(value)
+    return "–" if value in (None, "") else setting_text(value)
 
 
 def _gap(row: Row) -> str:
-    if "regret_gap" not in row:
-        return "–"
-    return f"{row['regret_gap']:+.1f} [{row['regret_gap_low']:+.1f}, {row['regret_gap_high']:+.1f}]"
+    gap = regret_gap_of(row)
+    return "–" if gap is None else gap.format("+.1f")
 
 
 def _regret(row: Row) -> str:
@@ -128,9 +128,7 @@ def standings_table(rows: Sequence[Row], width: int = 80) -> Group:
         width: Columns of the terminal.
     """
     columns = {name: [str(row[name]) for row in rows] for name in ("algorithm", "level", "setting")}
-    columns["regret"] = [
-        f"{_number(row['final_regret_mean'], 1)} ± {_number(row['final_regret_se'], 1)}" for row in rows
-    ]
+    columns["regret"] = [_regret(row) for row in rows]
     columns["growth"] = [_number(row["growth"]) for row in rows]
     wrapped = {name: [name, *columns[name]] for name in ("algorithm", "setting")}
     others = total_width({name: texts for name, texts in columns.items() if name not in wrapped})

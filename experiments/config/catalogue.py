@@ -12,12 +12,17 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.config.text import override_text
 from samplers.errors import InputError, did_you_mean
+from samplers.field_values import describe_bounds, validated_value
 
 if TYPE_CHECKING:
     from samplers.registry import Registry
 
 FILE = Path(__file__).with_name("catalogue.json")
+
+
+KINDS = {"float": float, "int": int, "bool": bool, "str": str}  # types of values that can be checked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,12 +32,33 @@ class Setting:
     Attributes:
         default: Its value if nothing is specified.
         doc: What it means.
-        valid: Which values are valid, e.g. "at least 0"; empty if its type is enough.
+        kind: The name of its type, without None.
+        optional: Whether it may be null.
+        limits: Bounds `gt`, `ge`, `le`, or `options` and their `aliases`; those of a component are the names to choose.
     """
 
     default: Any
     doc: str
-    valid: str
+    kind: str
+    optional: bool = False
+    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def options(self) -> list[str]:
+        """The values to choose from; none for a number or a text."""
+        return ["true", "false"] if self.kind == "bool" else list(self.limits.get("options", ()))
+
+    @property
+    def valid(self) -> str:
+        """Which values are valid, e.g. "at least 0"; empty if its type is enough."""
+        if "options" in self.limits:
+            return f"one of: {', '.join(self.limits['options'])}"
+        return describe_bounds(self.limits)
+
+    def check(self, key: str, value: Any) -> None:
+        """Raises InputError for a value that is not valid; one of a type that is not known here is not checked."""
+        if not (value is None and self.optional) and (self.kind in KINDS or "options" in self.limits):
+            validated_value(key, KINDS.get(self.kind, str), self.limits, value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +99,7 @@ class Member:
         inner = tuple(f"{field}." for field in self.components)
         keys = {key for key in settings if not key.startswith(inner)}
         for field, choices in self.components.items():
-            for name in map(str, chosen.get(field, [settings[field].default])):
+            for name in map(override_text, chosen.get(field, [settings[field].default])):
                 if name not in choices:
                     hint = did_you_mean(name, choices)
                     raise InputError(f"unknown {field} {name!r}{hint}; valid: {', '.join(choices)}")
@@ -136,6 +162,7 @@ def _member(
 def from_registries() -> Catalogue:
     """The catalogue of all registered members. Imports JAX."""
     from experiments.config.cell import GROUPS
+    from samplers.base import Sampler
     from samplers.settings import component_fields, nested_fields
 
     catalogue = Catalogue()
@@ -154,7 +181,7 @@ def from_registries() -> Catalogue:
                 _settings(registry, name),
                 components,
                 (*nested_fields(cls),),
-                cls.info._asdict() if group == "sampler" and hasattr(cls, "info") else {},
+                cls.info._asdict() if issubclass(cls, Sampler) else {},
             )
     return catalogue
 
@@ -165,29 +192,37 @@ def _settings(registry: "Registry[Any]", name: str) -> dict[str, Setting]:
 
     cls = registry[name]
     defaults: dict[str, Any] = {}
-    valid = {field.name: _valid(field.metadata) for field in dataclasses.fields(cls)}
     for field, members in component_fields(cls).items():
-        valid[field] = f"one of: {', '.join(members.names())}"
-        for choice, inner in members:
+        for choice, _ in members:
             defaults |= registry.defaults(name, {field: choice})
-            valid |= {f"{field}.{one.name}": _valid(one.metadata) for one in dataclasses.fields(inner)}
     defaults |= registry.defaults(name)
-    return {key: Setting(defaults[key], doc, valid.get(key, "")) for key, doc in documentation(cls).items()}
+    values = _values(cls)
+    return {key: Setting(defaults[key], doc, *values[key]) for key, doc in documentation(cls).items()}
+
+
+def _values(cls: type) -> dict[str, tuple[str, bool, dict[str, Any]]]:
+    """Type, whether null is allowed, and limits of every setting, those of all components included."""
+    from samplers.settings import component_fields, value_types
+
+    metadata = {field.name: field.metadata for field in dataclasses.fields(cls)}
+    values = {key: (*kind, _limits(metadata[key])) for key, kind in value_types(cls).items()}
+    for field, members in component_fields(cls).items():
+        values[field] = (*values[field][:2], {"options": members.names(), "aliases": {}})
+        for _, inner in members:
+            values |= {f"{field}.{key}": value for key, value in _values(inner).items()}
+    return values
 
 
 def _first_line(cls: type) -> str:
     return (cls.__doc__ or "").partition("\n")[0]
 
 
-def _valid(metadata: Mapping[str, Any]) -> str:
-    """The valid values of a settings field."""
+def _limits(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What restricts the values of a settings field, in plain types."""
     if "options" in metadata:
-        return f"one of: {', '.join(metadata['options'])}"
-    bounds = [("gt", "above"), ("ge", "at least"), ("le", "at most")]
-    limits = [
-        f"{phrase} {metadata[key]:g}" for key, phrase in bounds if math.isfinite(metadata.get(key, math.inf))
-    ]
-    return " and ".join(limits)
+        return {"options": list(metadata["options"]), "aliases": dict(metadata["aliases"])}
+    bounds = {key: metadata[key] for key in ("gt", "ge", "le") if math.isfinite(metadata.get(key, math.inf))}
+    return bounds | ({"counted": True} if metadata.get("counted") else {})
 
 
 def to_json(catalogue: Catalogue) -> str:

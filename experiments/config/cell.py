@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from experiments.config.keys import NUMBERS, check_number
 from experiments.config.provenance import code_version, files_digest
 from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
 from fgtsva_ppl.simulation import check
@@ -18,7 +19,6 @@ from samplers.registry import Registry
 from samplers.settings import flatten, nested_fields
 
 MAX_RECORDS = 10**9  # recorded rounds of all runs of a cell together
-MAX_SEED = 2**32 - 1
 REFERENCE = "exact"  # the sampler that the others are compared with
 DEFAULT_NOISE = "default"  # leaves the noise of an environment unchanged; such a cell has no part `noise`
 
@@ -71,12 +71,8 @@ class Cell:
 
     def check_numbers(self) -> None:
         """Raises InputError if rounds, runs, seed or record_every are out of range."""
-        for name, least in (("rounds", 1), ("runs", 1), ("seed", 0), ("record_every", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name}={value!r} must be a whole number, at least {least}")
-        if self.seed > MAX_SEED:
-            raise InputError(f"seed={self.seed} must be a whole number, at most {MAX_SEED}")
+        for name in NUMBERS:
+            check_number(name, getattr(self, name))
         if self.rounds % self.record_every:
             raise InputError(f"rounds={self.rounds} must be a multiple of record_every={self.record_every}")
         if self.rounds // self.record_every * self.runs > MAX_RECORDS:

@@ -1,19 +1,19 @@
 """Studies from command-line overrides."""
 
+import itertools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from experiments.config import titles
-from experiments.config.cell import Cell
+from experiments.config.cell import GROUPS, Cell, needed_groups
 from experiments.config.comparison import AlgorithmRun, Comparison
-from experiments.config.grid import expand
-from experiments.config.keys import BACKEND, BACKENDS, NUMBERS, Grid
-from experiments.config.overrides import positive_int, single
-from experiments.config.request import Request, parse_request
+from experiments.config.keys import BACKENDS, MAX_CELLS, NUMBERS, PRECISIONS, Grid
+from experiments.config.request import parse_request
 from experiments.config.study import DaskBackend, Diagnostics, Study
-from experiments.config.study_files import DEFAULT
-from fgtsva_ppl.jax_config import PRECISIONS
+from experiments.config.study_files import DEFAULT, read_defaults
 from samplers.errors import InputError
+from samplers.settings import below
 
 
 def compose(overrides: Sequence[str]) -> Study:
@@ -32,7 +32,7 @@ def compose(overrides: Sequence[str]) -> Study:
     """
     request = parse_request(overrides)
     options, file = request.options, request.file
-    precision, bounds = _precision(options), _bounds(request)
+    precision = str(options.get("precision") or PRECISIONS[0])
     settings: Grid = request.settings | {"precision": [precision]}
     diagnostics = _diagnostics(request.diagnostics, file.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
@@ -55,48 +55,24 @@ def compose(overrides: Sequence[str]) -> Study:
         None if output is None else str(output),
         precision,
         diagnostics,
-        Comparison(file.get("sweep"), bounds, tuple(file.get("choices", ())), algorithm_runs),
-        positive_int(options, "devices", None),
+        Comparison(file.get("sweep"), request.bounds, tuple(file.get("choices", ())), algorithm_runs),
+        options.get("devices"),
         _backend(options),
-        positive_int(options, "processes", None),
+        options.get("processes"),
         titles.command(overrides),
     )
 
 
-def _precision(options: Mapping[str, Any]) -> str:
-    precision = options.get("precision") or PRECISIONS[0]
-    if precision not in PRECISIONS:
-        raise InputError(f"precision={precision!r} is not one of: {', '.join(PRECISIONS)}")
-    return str(precision)
-
-
-def _bounds(request: Request) -> bool:
-    """Whether the theorem's bound is drawn, which needs a figure of regret over rounds."""
-    bounds = request.options.get("bounds", request.file.get("bounds", False))
-    if not isinstance(bounds, bool):
-        raise InputError(f"bounds={bounds!r} must be true or false")
-    sweep = request.file.get("sweep")
-    if bounds and sweep and not any(request.algorithms):
-        raise InputError(f"bounds=true: study={request.study} sweeps {sweep} and draws no regret over rounds")
-    return bounds
-
-
 def _backend(options: Mapping[str, Any]) -> DaskBackend | None:
-    name = options.get("backend", BACKENDS[0])
-    if name not in BACKENDS:
-        raise InputError(f"backend={name!r} is not one of: {', '.join(BACKENDS)}")
-    workers = positive_int(options, "backend.workers", 2)
-    runs_per_task = positive_int(options, "backend.runs_per_task", 50)
-    if name == BACKENDS[0]:
-        unused = [key for key in BACKEND if key in options]
-        if unused:
-            raise InputError(f"{unused[0]} is a setting of backend=dask")
+    if options.get("backend") in (None, BACKENDS[0]):
         return None
-    assert workers is not None
-    assert runs_per_task is not None
     address = options.get("backend.address")
-    devices = positive_int(options, "devices", None)
-    return DaskBackend(None if address is None else str(address), workers, runs_per_task, devices)
+    return DaskBackend(
+        None if address is None else str(address),
+        options.get("backend.workers") or 2,
+        options.get("backend.runs_per_task") or 50,
+        options.get("devices"),
+    )
 
 
 def _algorithm_runs(
@@ -124,13 +100,8 @@ def _algorithm_runs(
 
 def _diagnostics(given: Mapping[str, list[Any]], defaults: Mapping[str, Any]) -> Diagnostics:
     rounds = given.get("rounds", defaults.get("rounds"))
-    rounds = None if rounds in (None, [None]) else rounds
-    runs = single("diagnostics.runs", given.get("runs", [defaults.get("runs", 0)]))
-    for key, least, values in (("runs", 0, [runs]), ("rounds", 1, rounds or [])):
-        for value in values:
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"diagnostics.{key}={value!r} must be whole numbers, at least {least}")
-    return Diagnostics(None if rounds is None else tuple(sorted(set(rounds))), runs)
+    (runs,) = given.get("runs", [defaults.get("runs", 0)])
+    return Diagnostics(None if rounds in (None, [None]) else tuple(sorted(set(rounds))), runs)
 
 
 def _check_probes(given: Mapping[str, list[Any]], diagnostics: Diagnostics, cells: Collection[Cell]) -> None:
@@ -142,3 +113,34 @@ def _check_probes(given: Mapping[str, list[Any]], diagnostics: Diagnostics, cell
     blocks = [cell.record_every for cell in cells if cell.record_every > 1]
     if blocks and diagnostics.runs:
         raise InputError(f"record_every={blocks[0]} needs diagnostics.runs=0: single rounds are probed")
+
+
+def expand(grid: Grid) -> list[Cell]:
+    """All different cells of a grid, in the order in which its keys are written."""
+    keys = list(grid)
+    if math.prod(map(len, grid.values())) > MAX_CELLS:
+        raise InputError(
+            f"a grid of more than {MAX_CELLS} cells: {', '.join(k for k in keys if len(grid[k]) > 1)}"
+        )
+    cells: dict[str, Cell] = {}
+    for values in itertools.product(*grid.values()):
+        cell = _cell(dict(zip(keys, values, strict=True)))
+        cells.setdefault(cell.id, cell)
+    return list(cells.values())
+
+
+def _cell(chosen: Mapping[str, Any]) -> Cell:
+    """One cell. A setting of a member that was chosen elsewhere in the grid, but not here, is ignored."""
+    members = {group: str(chosen.get(group, read_defaults()[group])) for group in GROUPS}
+    groups, parts = needed_groups(members), {}
+    for group, registry in GROUPS.items():
+        values = below(group, chosen)
+        defaults = registry.defaults(members[group], values)
+        settings = {key: value for key, value in values.items() if key in defaults}
+        registry.build(members[group], settings)
+        if group in groups:
+            parts[group] = {"name": members[group], **defaults, **settings}
+    numbers = {name: chosen.get(name, read_defaults()[name]) for name in NUMBERS}
+    cell = Cell(parts, **numbers, precision=chosen.get("precision", PRECISIONS[0]))
+    cell.check_numbers()
+    return cell

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from experiments.config.cell import Cell, display_name
+from experiments.config.text import setting_text
 from samplers.errors import InputError, did_you_mean
 
 
@@ -27,7 +28,9 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
-        settings = [f"{key.partition('.')[2]}={_short(cell.flat[key])}" for key in keys if key in cell.flat]
+        settings = [
+            f"{key.partition('.')[2]}={setting_text(cell.flat[key])}" for key in keys if key in cell.flat
+        ]
         panels.setdefault(" ".join([cell.flat["environment"], *settings]), []).append(cell)
     return panels
 
@@ -50,7 +53,7 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
         names = [display_name(key, cell.flat[key]) for key in own]
         omitted = common.get(str(cell.flat.get("sampler")), {})
         values = [
-            f"{key.partition('.')[2]}={_short(cell.flat[key])}"
+            f"{key.partition('.')[2]}={setting_text(cell.flat[key])}"
             for key in settings
             if key in cell.flat and not (key in omitted and omitted[key] == cell.flat[key])
         ]
@@ -69,10 +72,6 @@ def _most_common(cells: Sequence[Cell], keys: Sequence[str]) -> dict[str, dict[s
         if len(common) > 1 and max(changed, default=0) <= 1:
             values[name] = common
     return values
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def cells_with(cells: Sequence[Cell], settings: Mapping[str, Any]) -> list[Cell]:

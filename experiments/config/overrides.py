@@ -1,7 +1,7 @@
 """Parses `key=value` overrides in Hydra's override grammar; a comma makes a grid. Nothing here imports JAX."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -60,11 +60,3 @@ def single(key: str, values: Sequence[Any]) -> Any:
     if len(values) != 1:
         raise InputError(f"{key} takes one value, not {len(values)}")
     return values[0]
-
-
-def positive_int(options: Mapping[str, Any], key: str, default: int | None) -> int | None:
-    """An option that is a whole number, at least 1."""
-    value = options.get(key, default)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InputError(f"{key}={value!r} must be a whole number, at least 1")
-    return value

@@ -26,6 +26,12 @@ FIELDS = {
     "static",
     "component",
 }
+# Fields of records that are only shown to the user, by the position of their argument
+TEXT_FIELDS = {
+    "SamplerInfo": {"family": 0, "exactness": 1, "gradients_per_draw": 2, "needs": 3},
+    "Quantity": {"doc": 2},
+    "Metric": {"doc": 0, "heading": 1},
+}
 
 
 def versions() -> dict[str, str]:
@@ -37,8 +43,8 @@ def versions() -> dict[str, str]:
 def code_version() -> str:
     """A digest of the code that results depend on, and of the versions of the packages below it.
 
-    It follows what the code does: docstrings, comments, formatting, `doc=` texts of settings and messages of raised
-    errors can be reworded, and stored results remain valid.
+    It follows what the code does: docstrings, comments, formatting, `doc=` texts of settings, texts that describe
+    samplers, quantities and metrics, and messages of raised errors can be reworded, and stored results remain valid.
 
     Returns:
         12 hexadecimal digits.
@@ -72,7 +78,7 @@ def source_digest(source: bytes) -> bytes:
 
 
 class _WithoutTexts(ast.NodeTransformer):
-    """Removes docstrings, `doc=` texts of settings fields and messages of raised errors."""
+    """Removes docstrings, `doc=` texts of settings fields, texts of records and messages of raised errors."""
 
     @override
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
@@ -85,10 +91,14 @@ class _WithoutTexts(ast.NodeTransformer):
     @override
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in FIELDS:
-            node.keywords = [
-                keyword for keyword in node.keywords if not (keyword.arg == "doc" and _is_text(keyword.value))
-            ]
+        fields = {"doc": -1} if name in FIELDS else TEXT_FIELDS.get(name, {})
+        node.keywords = [
+            keyword for keyword in node.keywords if not (keyword.arg in fields and _is_text(keyword.value))
+        ]
+        node.args = [
+            ast.Constant("") if index in fields.values() and _is_text(value) else value
+            for index, value in enumerate(node.args)
+        ]
         return self.generic_visit(node)
 
     @override

@@ -8,7 +8,7 @@ from experiments.config.catalogue import Catalogue, load_catalogue
 from experiments.config.keys import DIAGNOSTICS, OPTIONS, Grid
 from experiments.config.overrides import parse, single
 from experiments.config.study_files import DEFAULT, read_study
-from experiments.config.validate import check_names
+from experiments.config.validate import check_bounds, check_diagnostics, check_options, check_settings
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Request:
         study: The name of the study.
         file: The study's file.
         options: Options of the command, such as `output`.
+        bounds: Whether the theorem's bound is drawn.
         diagnostics: Values of the keys after `diagnostics.`
         settings: Overrides of the cells' settings.
         grids: The grids of the study's file, without the overrides.
@@ -28,6 +29,7 @@ class Request:
     study: str
     file: Mapping[str, Any]
     options: Mapping[str, Any]
+    bounds: bool
     diagnostics: Mapping[str, list[Any]]
     settings: Grid
     grids: tuple[Grid, ...]
@@ -35,7 +37,7 @@ class Request:
 
 
 def parse_request(overrides: Sequence[str]) -> Request:
-    """Parses a command line. Raises InputError for unknown names and keys; values are checked by `compose`.
+    """Parses a command line. Raises InputError for unknown names and keys, and for values that are wrong on their own.
 
     Args:
         overrides: `key=value` strings in Hydra's override grammar.
@@ -43,12 +45,16 @@ def parse_request(overrides: Sequence[str]) -> Request:
     settings = parse(overrides)
     options = {key: single(key, settings.pop(key)) for key in OPTIONS if key in settings}
     diagnostics = {key.partition(".")[2]: settings.pop(key) for key in DIAGNOSTICS if key in settings}
+    check_options(options)
     study = str(options.get("study") or DEFAULT)
     file, catalogue = read_study(study), load_catalogue()
     algorithms = tuple(grid.pop("name", None) for grid in file["grids"])
     grids = tuple(_expand_all(grid, catalogue) for grid in file["grids"])
-    check_names(settings, [grid | settings for grid in grids], catalogue)
-    return Request(study, file, options, diagnostics, settings, grids, algorithms)
+    check_settings(settings, [grid | settings for grid in grids], catalogue)
+    bounds = options.get("bounds", file.get("bounds", False))
+    check_bounds(bounds, study, file.get("sweep"), algorithms=any(algorithms))
+    check_diagnostics(diagnostics)
+    return Request(study, file, options, bounds, diagnostics, settings, grids, algorithms)
 
 
 def _expand_all(grid: Mapping[str, Any], catalogue: Catalogue) -> Grid:

@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.config.cell import GROUPS, REFERENCE, Cell
 from experiments.config.labels import by_panel, labels_of, varied
+from experiments.config.text import override_text
 
 PLURALS = {"agent": "agents", "posterior": "posteriors", "sampler": "samplers", "reward": "rewards"}
 MAX_NAMED = 3  # environments that a title names; more are counted
@@ -43,10 +44,7 @@ def heading(
         return title, question
     if not named:
         return title_of(cells), question_of(cells, question)
-    changes = [
-        f"{key}={','.join('null' if value is None else str(value) for value in settings[key])}"
-        for key in keys
-    ]
+    changes = [f"{key}={','.join(map(override_text, settings[key]))}" for key in keys]
     return f"{title}, with {' '.join(changes)}", question
 
 

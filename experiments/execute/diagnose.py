@@ -31,8 +31,8 @@ def diagnose(
         devices: The devices to compute on; None for all.
 
     Returns:
-        The group `diagnostics`, with variables (probed_run, probe), whose attribute `refused` is the reason why rounds
-        have no reference, empty if all have one; and for each probe round `round_N/posterior` and
+        The group `diagnostics`, with variables (probed_run, probe), whose attribute `rejections` is the reason why
+        rounds have no reference, empty if all have one; and for each probe round `round_N/posterior` and
         `round_N/sample_stats`, the chains of run 0 with variables (chain, draw, ...).
     """
     agent = cell.agent
@@ -43,10 +43,11 @@ def diagnose(
         qualities.append(quality(samples))
         groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
         progress()
-    refused = [why for one in qualities for why in one.rejections if why]
-    message = f"no reference for {len(refused)} of {runs * len(qualities)} probed rounds: {min(refused, default='')}"
+    rejections = [why for one in qualities for why in one.rejections if why]
+    probed = runs * len(qualities)
+    message = f"no reference for {len(rejections)} of {probed} probed rounds: {min(rejections, default='')}"
     groups["diagnostics"] = _metrics(qualities, [snapshot.round for snapshot in snapshots])
-    groups["diagnostics"].attrs["refused"] = message if refused else ""
+    groups["diagnostics"].attrs["rejections"] = message if rejections else ""
     return groups
 
 
@@ -73,9 +74,9 @@ def _metrics(qualities: Sequence[Quality], rounds: Sequence[int]) -> xr.Dataset:
         name: (
             ("probed_run", "probe"),
             np.stack([one.metrics[name] for one in qualities], axis=1),
-            {"what": what},
+            {"long_name": metric.doc},
         )
-        for name, what in METRICS.items()
+        for name, metric in METRICS.items()
     }
     for name, values in (
         ("action_probability", [one.action_probabilities for one in qualities]),

@@ -143,8 +143,8 @@ class Job:
                 self.devices,
             )
             stored = self.store_diagnostics(cell, groups)
-        if refused := stored["diagnostics"].attrs["refused"]:
-            self.warn(f"{cell.name}: {refused}")
+        if rejections := stored["diagnostics"].attrs["rejections"]:
+            self.warn(f"{cell.name}: {rejections}")
         self.progress(cell, cell.rounds, len(probes))
         return {node.path.lstrip("/"): node.to_dataset() for node in stored.subtree if node.data_vars}
 

@@ -13,15 +13,17 @@ from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import mean_interval
 from experiments.config.cell import Cell
-from experiments.figures.style import distinct, error_bars, legend_below, panels_of, plain_numbers
+from experiments.figures.style import distinct, error_bars, legend_below, panels_of, plain_numbers, style
+from experiments.figures.suitable import algorithms_along
 from experiments.figures.sweeps import scale
 
 FILLED: Any = {"textbook": "none", "tuned": "full"}  # markers: hollow for textbook settings
 
 
+@style()
 def along_sweep(results: StudyResults) -> Figure:
     """Final regret against the setting that a study varies, a line per algorithm and level."""
-    algorithms, key = results.tuned_algorithms, str(results.comparison.sweep)
+    algorithms, key = algorithms_along(results)
     panels = list(dict.fromkeys(algorithm.panel for algorithm in algorithms))
     looks = distinct(list(dict.fromkeys(algorithm.name for algorithm in algorithms)))
     figure, axes = panels_of(len(panels), 4.8, 4.0)

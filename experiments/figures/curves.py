@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from experiments.analysis.bounds import bound
 from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm
 from experiments.analysis.results import StudyResults
-from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, labels_of
+from experiments.config.text import last_key
 from experiments.figures.style import (
     MARKERS,
     distinct,
@@ -23,8 +23,10 @@ from experiments.figures.style import (
     legend_spare,
     panels_of,
     plain_numbers,
+    style,
     variants,
 )
+from experiments.figures.suitable import algorithms_along, algorithms_of, cells_of
 from experiments.storage.codecs import values
 
 POINTS = 400  # of a curve, enough for any screen
@@ -39,6 +41,7 @@ class Shown(NamedTuple):
     appearance: dict[str, Any]
 
 
+@style()
 def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
     """Cumulative regret against rounds, an environment a panel; bands are two standard errors on either side.
 
@@ -46,7 +49,7 @@ def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
         results: the results of a study.
         rounds: draws the cells of this horizon; all cells by default.
     """
-    cells = [cell for cell in results.done if rounds in (None, cell.rounds)]
+    cells = cells_of(results, rounds)
     panels = by_panel(cells)
     labels, owners = labels_of(cells), _owners(cells)
     several = any(len(members) > len({owners[cell.id] for cell in members}) for members in panels.values())
@@ -66,9 +69,10 @@ def _owners(cells: Sequence[Cell]) -> dict[str, str]:
     return posteriors if len(set(owners.values())) == 1 < len(set(posteriors.values())) else owners
 
 
+@style()
 def standing_curves(results: StudyResults) -> Figure:
     """The same for algorithms: a row of panels with textbook settings, and one with tuned ones."""
-    algorithms = results.tuned_algorithms
+    algorithms = algorithms_of(results)
     levels = [level for level in LEVELS if any(algorithm.at(level) for algorithm in algorithms)]
     panels = list(dict.fromkeys(algorithm.panel for algorithm in algorithms))
     looks = distinct(list(dict.fromkeys(algorithm.name for algorithm in algorithms)))
@@ -88,9 +92,10 @@ def standing_curves(results: StudyResults) -> Figure:
     return figure
 
 
+@style()
 def sweep_curves(results: StudyResults) -> Figure:
     """The same along the study's varied setting: a row per algorithm and level, a line per value from dark to light."""
-    algorithms, key = results.tuned_algorithms, str(results.comparison.sweep)
+    algorithms, key = algorithms_along(results)
     rows = [
         (name, level)
         for name in dict.fromkeys(algorithm.name for algorithm in algorithms)

@@ -15,8 +15,9 @@ from experiments.analysis.arrays import diagnostic
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
 from experiments.config.labels import by_panel, labels_of
-from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis
-from experiments.figures.sweeps import tv_floor
+from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis, style
+from experiments.figures.suitable import pairs_of
+from experiments.figures.sweeps import total_variation_floor
 from fgtsva_ppl.diagnostics import METRICS
 
 LINEAR = 2.0  # gaps up to this are drawn linearly where others are far larger
@@ -24,13 +25,14 @@ FAR = 20.0  # far larger: beyond this
 SCALES = f"(linear up to {LINEAR:g}, logarithmic beyond)"
 FROM_FLOOR = 0.8  # width of the line from a cell's floor of total variation to its own
 ROW, LETTER = 0.24, 0.08  # inches
-SHOWN = ("tv", "nested_rhat", "rhat", "covariance_error")  # diagnostics set against the gap, in this order
+SHOWN = ("total_variation", "nested_rhat", "rhat", "covariance_error")  # against the gap, in this order
 
 
+@style()
 def by_cell(results: StudyResults) -> Figure:
     """Each cell's gap with its interval, a cell a row and an environment a panel; the largest on top."""
-    cells = [pair.cell for pair in results.pairs]
-    labels, gaps = labels_of(cells), results.gaps
+    cells = [pair.cell for pair in pairs_of(results)]
+    labels, gaps = labels_of(cells), results.regret_gaps
     panels = by_panel(cells)
     largest: dict[str, float] = {}
     for cell in cells:
@@ -52,19 +54,20 @@ def by_cell(results: StudyResults) -> Figure:
     return figure
 
 
+@style()
 def against_quality(results: StudyResults) -> Figure:
     """Each diagnostic's median against the mean regret gap to exact draws, a point a cell, coloured by sampler.
 
     Total variation has a Monte Carlo floor, which differs between cells: a thin line leads from it to the point.
     A diagnostic that is infinite (R-hat of chains that do not move) is drawn as an arrow at the right edge.
     """
-    pairs = results.probed_pairs
+    pairs = pairs_of(results, probed=True)
     figure = Figure(figsize=(9.0, 7.6))
     axes = figure.subplots(2, 2).ravel()
     environments = dict.fromkeys(pair.environment for pair in pairs)
     markers = dict(zip(environments, itertools.cycle(MARKERS), strict=False))
     names = tuple(dict.fromkeys(pair.sampler for pair in pairs))
-    gaps, floors = [pair.gap for pair in pairs], [tv_floor(pair.data) for pair in pairs]
+    gaps, floors = [pair.regret_gap for pair in pairs], [total_variation_floor(pair.data) for pair in pairs]
     for ax, metric in zip(axes, SHOWN, strict=True):
         medians = np.array([known_median(diagnostic(pair.data, metric)) for pair in pairs])
         finite = medians[np.isfinite(medians)]
@@ -74,10 +77,10 @@ def against_quality(results: StudyResults) -> Figure:
             at = edge if np.isposinf(x) else x
             shown = marked(pair.sampler, names)
             ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
-            if metric == "tv" and np.isfinite(floor):
+            if metric == "total_variation" and np.isfinite(floor):
                 ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
         ax.axhline(0, color="black", ls="--", lw=1)
-        ax.set(xlabel=METRICS[metric])
+        ax.set(xlabel=METRICS[metric].doc)
         _gap_axis(ax, "y", gaps)
         if finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
             ax.set_xscale("log")

@@ -15,11 +15,13 @@ from experiments.analysis.arrays import CellData, diagnostic, final_regret
 from experiments.analysis.diagnostics_vs_regret import condition_number
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import known_median, mean_interval
-from experiments.analysis.text import last_key
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, varied
-from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, variants
+from experiments.config.text import last_key, setting_text
+from experiments.figures.style import MARKERS, error_bars, legend_below, look, plain_numbers, style, variants
+from experiments.figures.suitable import cells_along, cells_of
 from fgtsva_ppl.diagnostics import METRICS
+from samplers.errors import InputError
 
 CROWDED = 20  # characters of all numbers below an axis; more are slanted
 FLOOR: Any = {"color": "grey", "ls": ":", "lw": 1.4}  # of total variation, along a setting
@@ -27,6 +29,7 @@ DOTS: Any = {"marker": MARKERS[0]}  # where lines need no markers to be distingu
 MIN_SPAN = 10.0  # ratio of condition numbers that is worth a figure
 
 
+@style()
 def against_setting(results: StudyResults, key: str) -> Figure:
     """Final regret against a setting, a line per sampler; below it, where measured, the TV of actions.
 
@@ -36,7 +39,7 @@ def against_setting(results: StudyResults, key: str) -> Figure:
         results: the results of a study.
         key: dotted name of the setting, like `sampler.num_steps`.
     """
-    cells, data = results.done, results.data
+    cells, data = cells_along(results, key), results.data
     panels = by_panel(cells)
     measured = any("diagnostics" in data[cell.id].children for cell in cells)
     figure = Figure(figsize=(5.2 * len(panels), 4.0 * (1 + measured)))
@@ -69,12 +72,23 @@ def _appearances(lines: Mapping[str, Sequence[Cell]]) -> dict[str, dict[str, Any
     return variants(owners)
 
 
-def against_condition(results: StudyResults) -> Figure | None:
-    """Final regret against the measured condition number, a line per sampler; None where no setting changes it."""
-    cells, data = results.done, results.data
-    known = {cell.id: number for cell in cells if np.isfinite(number := condition_number(data[cell.id]))}
-    if not known or max(known.values()) < MIN_SPAN * min(known.values()):
-        return None
+def condition_numbers(results: StudyResults) -> dict[str, float]:
+    """The condition number of each cell where it was measured; none where no setting changes it."""
+    data = results.data
+    known = {
+        cell.id: number for cell in results.done if np.isfinite(number := condition_number(data[cell.id]))
+    }
+    return known if known and max(known.values()) >= MIN_SPAN * min(known.values()) else {}
+
+
+@style()
+def against_condition_number(results: StudyResults) -> Figure:
+    """Final regret against the measured condition number, a line per sampler."""
+    cells, data, known = cells_of(results), results.data, condition_numbers(results)
+    if not known:
+        raise InputError(
+            f"this figure needs probed cells whose condition numbers differ by {MIN_SPAN:g} times"
+        )
     panels = by_panel([cell for cell in cells if cell.id in known])
     figure = Figure(figsize=(5.2 * len(panels), 4.0))
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
@@ -85,7 +99,13 @@ def against_condition(results: StudyResults) -> Figure | None:
             _points(
                 ax, [known[cell.id] for cell in line], line, data, label=name, marker="o", **look(name, names)
             )
-        ax.set(title=title, xlabel=METRICS["condition"], ylabel="final regret", xscale="log", yscale="log")
+        ax.set(
+            title=title,
+            xlabel=METRICS["condition_number"].doc,
+            ylabel="final regret",
+            xscale="log",
+            yscale="log",
+        )
         plain_numbers(ax)
     legend_below(figure, axes)
     return figure
@@ -101,12 +121,9 @@ def _points(ax: Axes, at: Sequence[float], line: Sequence[Cell], data: CellData,
 
 
 def _describe(cell: Cell, key: str) -> str:
+    """A member's name, or a setting; a setting that is a name needs no key."""
     value = cell.flat[key]
-    if "." not in key:
-        return str(value)
-    if isinstance(value, bool):
-        return f"{last_key(key)}={str(value).lower()}"
-    return f"{last_key(key)}={value:g}" if isinstance(value, float | int) else f"{value}"
+    return value if isinstance(value, str) else f"{last_key(key)}={setting_text(value)}"
 
 
 def _line(
@@ -138,7 +155,7 @@ def _quality_line(
 ) -> None:
     probed = [cell for cell in line if key in cell.flat and "diagnostics" in data[cell.id].children]
     probed = sorted(probed, key=lambda cell: float(cell.flat[key]))
-    tv = [known_median(diagnostic(data[cell.id], "tv")) for cell in probed]
+    tv = [known_median(diagnostic(data[cell.id], "total_variation")) for cell in probed]
     at = np.array([float(cell.flat[key]) for cell in probed])
     if probed:
         ax.plot(at, tv, ms=4, **appearance)
@@ -149,18 +166,18 @@ def _floor_line(ax: Axes, cells: Sequence[Cell], data: CellData, key: str) -> No
     """The Monte Carlo floor of total variation at each value of the setting: the median over samplers."""
     floors: dict[float, list[float]] = {}
     for cell in cells:
-        if key in cell.flat and np.isfinite(floor := tv_floor(data[cell.id])):
+        if key in cell.flat and np.isfinite(floor := total_variation_floor(data[cell.id])):
             floors.setdefault(float(cell.flat[key]), []).append(floor)
     at = sorted(floors)
     if at:
         ax.plot(at, [np.median(floors[x]) for x in at], label="floor of TV", **FLOOR)
 
 
-def tv_floor(data: xr.DataTree) -> float:
+def total_variation_floor(data: xr.DataTree) -> float:
     """Mean total variation between samples of equal distributions, median over probes; NaN where not measured."""
     if "diagnostics" not in data.children:
         return math.nan
-    return known_median(diagnostic(data, "tv_floor"))
+    return known_median(diagnostic(data, "total_variation_floor"))
 
 
 def scale(ax: Axes, at: Float[np.ndarray, " points"]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from experiments.analysis.statistics import Interval
-from experiments.analysis.summary import Row
-from experiments.analysis.text import counted
+from experiments.analysis.summary import Row, regret_gap_of
 from experiments.config.cell import REFERENCE
+from experiments.config.text import counted
 
 MAX_NAMED = 6  # cells in a sentence; more are counted
 
@@ -19,7 +19,7 @@ def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) ->
         panels: the panel of each row.
     """
     done = [index for index, row in enumerate(rows) if "final_regret_mean" in row]
-    gaps = {index: gap for index in done if (gap := gap_of(rows[index])) is not None}
+    gaps = {index: gap for index in done if (gap := regret_gap_of(rows[index])) is not None}
     if not done:
         return ["No cell was finished, so there is no answer."]
     if not gaps:
@@ -38,15 +38,6 @@ def answer(rows: Sequence[Row], labels: Sequence[str], panels: Sequence[str]) ->
         ]
         sentences.append(_panel(panel, inside, references[0] if len(references) == 1 else None))
     return sentences
-
-
-def gap_of(row: Row) -> Interval | None:
-    """A row's paired gap to exact draws; None where it has no reference."""
-    if "regret_gap" not in row:
-        return None
-    unknown = float("nan")
-    low, high = row.get("regret_gap_low", unknown), row.get("regret_gap_high", unknown)
-    return Interval(row["regret_gap"], low, high)
 
 
 def _overall(gaps: Sequence[Interval]) -> str:

@@ -6,45 +6,50 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from experiments import studies
 from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
 from experiments.analysis.summary import Row
-from experiments.analysis.text import counted
 from experiments.analysis.verdicts import Verdict
+from experiments.config.text import counted
 from experiments.figures.draw import draw
 from experiments.report.page import FIRST
 
 HERE = Path(__file__).parents[1]
-BESIDE = ("condition", "quality")  # shown beside the main figure
+MAIN = (
+    "sweep",
+    "gaps",
+    "regret",
+)  # the first of these that a study has is its main figure, else its first one
+BESIDE = ("condition_number", "quality")  # shown beside the main figure
 STIFFENING = "posterior.alpha"  # the setting that a study varies to change condition numbers
 MAX_SIDE_BY_SIDE = 3  # environments in a table
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
-SHOWN = {
-    "sweep": "final regret along a setting",
-    "gaps": "regret gap of each to exact draws",
-    "regret": "regret against rounds",
-    "exponents": "how regret scales",
-    "quality": "diagnostics against the regret gap to exact draws",
-    "condition": "final regret against the condition number",
-}  # the first of these that a study has is its main figure
 
 
 def entry(results: StudyResults, pictures: Mapping[str, str], minutes: float) -> str:
-    """A study in the gallery: question, command, time, findings, verdicts and figures."""
-    study, title, sentences = results.name, results.title, results.findings
+    """A study in the gallery: question, command, time, findings, verdicts and figures.
+
+    Args:
+        results: the results of the study.
+        pictures: what each picture shows, by its file.
+        minutes: how long the study took.
+    """
+    study, title = results.name, results.title
+    sentences, verdicts = studies.findings(results), studies.verdicts(results)
     parts = [
         "\n\n".join(sentences[:FIRST]),
-        verdict_list(results.verdicts),
+        verdict_list(verdicts),
         standings_table(results.standing_rows),
         folded("Every sentence that follows", sentences[FIRST:]),
-        folded("The numbers behind the verdicts", evidence(results.verdicts)),
+        folded("The numbers behind the verdicts", evidence(verdicts)),
     ]
     return (
         f"### `{study}`: {title}\n{results.question}\n\n"
         f"    fgtsva run study={study}    # {_duration(minutes)}, {counted(len(results.cells), 'cell')}\n\n"
         f"{'\n\n'.join(filter(None, parts))}\n\n"
-        + "".join(f"![{title}: {SHOWN[name]}]({picture})\n\n" for name, picture in pictures.items())
+        + "".join(f"![{title}: {what}]({picture})\n\n" for picture, what in pictures.items())
     )
 
 
@@ -121,22 +126,24 @@ def place(page: str, study: str, text: str) -> str:
 
 def shown(drawn: Sequence[str], sweep: str | None) -> list[str]:
     """The main figure of a study, then those beside it."""
-    first = next(name for name in SHOWN if name in drawn)
+    first = next((name for name in MAIN if name in drawn), drawn[0])
     beside = [name for name in BESIDE if name in drawn and name != first]
-    return [first, *(name for name in beside if name != "condition" or sweep == STIFFENING)]
+    return [first, *(name for name in beside if name != "condition_number" or sweep == STIFFENING)]
 
 
 def add(folder: Path) -> None:
     """Copies a study's figures beside the page, and writes its entry."""
     results = load_results(folder)
-    drawn = {path.stem: path for path in draw(folder / "figures", results).paths if path.suffix == ".png"}
+    drafts = studies.figures(results)
+    drawn = {path.stem: path for path in draw(folder / "figures", drafts).paths if path.suffix == ".png"}
     chosen, study = shown(list(drawn), results.comparison.sweep), results.name
     pictures = {name: f"gallery/{study}{'' if name == chosen[0] else f'_{name}'}.png" for name in chosen}
     (HERE / "gallery").mkdir(exist_ok=True)
     for name, picture in pictures.items():
         shutil.copyfile(drawn[name], HERE / picture)
     page = HERE / "README.md"
-    page.write_text(place(page.read_text(), study, entry(results, pictures, minutes_of(folder))))
+    titles = {picture: drafts[name].title for name, picture in pictures.items()}
+    page.write_text(place(page.read_text(), study, entry(results, titles, minutes_of(folder))))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,30 +11,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from experiments.analysis.results import DONE, StudyResults
 from experiments.analysis.summary import records
-from experiments.analysis.text import counted
 from experiments.analysis.verdicts import Verdict
+from experiments.config.text import counted
 from experiments.figures.draw import Drawn
 from experiments.figures.style import COLOURS
 from experiments.report import association_tables, svg, tables
 from experiments.report.answer import answer
 from experiments.report.round_view import probed_cells, rounds
 from experiments.storage.folder import MARK
+from experiments.studies import StudyTable
 from fgtsva_ppl.diagnostics import METRICS
 
 HERE = Path(__file__).parent
 FIRST = 2  # findings that are the answer; the others unfold
-CAPTIONS = {  # by prefix of the figure's file name, in the order in which figures are shown
-    "gaps": "Mean regret beyond that of exact draws with the same random numbers, with its 95% interval.",
-    "regret": "Cumulative regret, mean over runs; bands are two standard errors on either side.",
-    "scaling": "Final regret against the dimension and the total variance; bars are 95% intervals.",
-    "exponents": "Fitted exponents with 95% intervals, hollow at textbook settings; grey bars are the theory's.",
-    "sweep": "Along the setting that the study varies, with 95% intervals; the floor of TV is its mean for samples of "
-    "equal distributions.",
-    "condition": "Final regret with its 95% interval against the largest condition number met at a probe round, "
-    "median over runs; a sampler that keeps playing one arm makes its own posterior stiffer.",
-    "quality": "Sampler quality against the regret gap to exact draws; a thin line leads from each cell's floor of TV, "
-    "its mean for samples of equal distributions, to its TV.",
-}
 
 
 class Content(NamedTuple):
@@ -43,6 +32,7 @@ class Content(NamedTuple):
     results: StudyResults
     findings: Sequence[str]
     verdicts: Sequence[Verdict]
+    tables: Mapping[str, StudyTable]  # of the study's own, by name
     figures: Drawn
 
 
@@ -59,7 +49,7 @@ def render(content: Content) -> str:
     """The report as an HTML page that is complete in itself.
 
     Args:
-        content: the results with their findings, verdicts and figures.
+        content: the results with their findings, verdicts, tables and figures.
     """
     results, view = content.results, _rounds(content.results)
     sections = [section for section in _sections(content, view) if section.content]
@@ -116,7 +106,7 @@ def _sections(content: Content, view: dict[str, Any] | None) -> list[Section]:
             "table",
             tables.standings_table(records(results.standings)),
         ),
-        Section("scaling", "Exponents", "table", tables.scaling_table(records(results.scaling))),
+        *(Section(name, own.title, "table", tables.study_table(own)) for name, own in content.tables.items()),
         Section("failed", "Cells that failed", "failed", _failed(results)),
         Section("results", "Results", "table", tables.summary_table(records(results.summary))),
         Section("quality", "Sampler quality", "quality", tables.quality_table(results)),
@@ -169,24 +159,17 @@ def _figures(drawn: Drawn) -> dict[str, Any] | None:
     paths = [path for path in drawn.paths if path.suffix == ".svg"]
     if not paths and not drawn.failures:
         return None
-    ordered = sorted(paths, key=lambda path: (_order(path), path.name))
     return {
-        "figures": [_figure(index, path) for index, path in enumerate(ordered)],
+        "figures": [_figure(index, path, drawn.captions[path.stem]) for index, path in enumerate(paths)],
         "failures": drawn.failures,
     }
 
 
-def _order(path: Path) -> int:
-    return next((index for index, name in enumerate(CAPTIONS) if path.stem.startswith(name)), len(CAPTIONS))
-
-
-def _figure(index: int, path: Path) -> dict[str, str]:
-    name = path.stem.replace("_", " ")
-    captions = [text for start, text in CAPTIONS.items() if path.stem.startswith(start)]
+def _figure(index: int, path: Path, caption: str) -> dict[str, str]:
     return {
-        "name": name,
+        "name": path.stem.replace("_", " "),
         "file": path.name,
-        "caption": captions[0] if captions else f"{name.capitalize()}.",
+        "caption": caption,
         "svg": svg.inline(path, f"f{index}-"),
     }
 

@@ -176,8 +176,8 @@ if (view) {
     else for (const id of ["trace", "ranks"]) absent(find(id), "No chains were stored for this round.");
     drawMetrics(round);
     const run = round.run === undefined ? "" : `, run ${round.run}`;
-    const m = round.metrics || {};
-    const distance = typeof m.tv === "number" ? `: total variation to exact ${short(m.tv)}` + (typeof m.tv_floor === "number" ? ` (${short(m.tv_floor)} for equal distributions)` : "") : "";
+    const { total_variation: tv, total_variation_floor: floor } = round.metrics || {};
+    const distance = typeof tv === "number" ? `: total variation to exact ${short(tv)}` + (typeof floor === "number" ? ` (${short(floor)} for equal distributions)` : "") : "";
     find("round-summary").textContent = `${cell.label} on ${cell.panel}, round ${round.round}${run}${distance}.`;
   };
   const coordinatePicked = () => draw();

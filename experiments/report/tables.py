@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.analysis.results import StudyResults
-from experiments.analysis.statistics import Interval, known_median
-from experiments.analysis.summary import LOCKED_IN, NAMES, Row, records
-from experiments.report.answer import gap_of, signed
+from experiments.analysis.statistics import known_median
+from experiments.analysis.summary import LARGE_REGRET, NAMES, Row, interval_of, records
+from experiments.report.answer import signed
+from experiments.studies import StudyTable
 from fgtsva_ppl.diagnostics import METRICS
 
 FIXED = (*NAMES, "runs", "rounds", "seed")
@@ -21,38 +22,21 @@ JOINED = (  # shown in one field with another, or in a section of their own
     "regret_gap_low",
     "regret_gap_high",
     "regret_gap_median",
-    "locked_share",
+    "fraction_large_regret",
 )
-TAILS = {"regret_gap_median": "median gap", "locked_share": f"runs above {LOCKED_IN:g}\u00d7 exact"}
+TAILS = {
+    "regret_gap_median": "median gap",
+    "fraction_large_regret": f"runs above {LARGE_REGRET:g}\u00d7 exact",
+}
 HEADINGS = {
     "final_regret_median": "median regret",
     "acceptance_rate": "acceptance",
-    "divergences": "divergences",
+    "num_divergent": "divergences",
     "num_resets": "resets",
     "gradients_per_round": "gradients / round",
     "seconds": "computing, s",
     "compile_seconds": "compiling, s",
 }
-SHORT = {
-    "tv": "action TV",
-    "tv_floor": "TV floor",
-    "best_arm": "best arm",
-    "best_arm_exact": "best arm, exact",
-    "sliced_wasserstein": "sliced W1",
-    "mean_error": "mean error",
-    "covariance_error": "cov. error",
-    "nested_rhat": "nested R\u2011hat",
-    "rhat": "R\u2011hat",
-    "ess_bulk": "bulk ESS",
-    "ess_tail": "tail ESS",
-    "mcse": "MCSE",
-    "ebfmi": "E-BFMI",
-    "ess_per_gradient": "ESS / gradient",
-    "unique": "moved",
-}
-
-
-REPLICA_METRICS = ("acceptance_rate", "divergences")  # measured on replicas of the round's own draw
 
 
 class Field(NamedTuple):
@@ -100,15 +84,17 @@ class QualityTable(NamedTuple):
     meanings: list[tuple[str, str]]
 
 
-def make_table(caption: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
-    """A table of rows."""
+def make_table(caption: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table | None:
+    """A table of rows; None if there are none."""
+    if not rows:
+        return None
     fields = [[column.field(row) for column in columns] for row in rows]
     return Table(caption, [column.heading for column in columns], fields)
 
 
 def heading(metric: str) -> str:
-    """A diagnostic's name as a heading."""
-    return SHORT.get(metric, metric.replace("_", " "))
+    """A diagnostic's name as a heading, in which R-hat is not broken."""
+    return METRICS[metric].heading.replace("R-hat", "R\u2011hat")
 
 
 def shown(value: object) -> str:
@@ -135,16 +121,12 @@ def of(key: str) -> Callable[[Row], Field]:
     return lambda row: plain(row.get(key))
 
 
-def interval_of(key: str) -> Callable[[Row], Field]:
+def interval(key: str, show: Callable[[float], str] | None = None) -> Callable[[Row], Field]:
     """A row's value with the ends of its interval."""
 
     def field(row: Row) -> Field:
-        value, low, high = (row.get(name) for name in (key, f"{key}_low", f"{key}_high"))
-        if value is None:
-            return Field("–", None)
-        unknown = float("nan")
-        ends = Interval(value, unknown if low is None else low, unknown if high is None else high)
-        return Field(ends.format(shown), float(value))
+        ends = interval_of(row, key)
+        return Field("–", None) if ends is None else Field(ends.format(show or shown), float(ends.value))
 
     return field
 
@@ -154,11 +136,6 @@ def _regret(row: Row) -> Field:
     if mean is None:
         return Field("–", None)
     return Field(shown(mean) if error is None else f"{shown(mean)} ± {error:.2g}", float(mean))
-
-
-def _gap(row: Row) -> Field:
-    gap = gap_of(row)
-    return Field("–", None) if gap is None else Field(gap.format(signed), float(gap.value))
 
 
 def _differing(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
@@ -194,11 +171,11 @@ def summary_table(rows: Sequence[Row]) -> Table | None:
     if any("regret_gap" in row for row in rows):
         at = 1 + next((i for i, c in enumerate(columns) if c.heading == "median regret"), len(columns) - 1)
         tails = [Column(text, of(key)) for key, text in TAILS.items() if key in present]
-        columns[at:at] = [Column("gap to exact", _gap), *tails]
+        columns[at:at] = [Column("gap to exact", interval("regret_gap", signed)), *tails]
         caption += (
             " Gap: paired difference to exact draws under the same random numbers, mean with its 95% interval, and "
-            f"median. Beside them the share of runs with more than {LOCKED_IN:g} times the mean regret of exact draws: "
-            "a few that are locked in carry a mean."
+            f"median. Beside them the fraction of runs with more than {LARGE_REGRET:g} times the mean regret of exact "
+            "draws: a few of them carry a mean."
         )
     constant = [
         f"{key} {rows[0][key]}" for key in FIXED if key in rows[0] and key not in _differing(rows, FIXED)
@@ -208,10 +185,8 @@ def summary_table(rows: Sequence[Row]) -> Table | None:
 
 def standings_table(rows: Sequence[Row]) -> Table | None:
     """Algorithms at textbook and tuned settings; None where none were compared."""
-    if not rows:
-        return None
     columns = [Column(key, of(key)) for key in ("algorithm", "environment", "level", "setting")]
-    columns += [Column("regret", _regret), Column("growth", interval_of("growth"))]
+    columns += [Column("regret", _regret), Column("growth", interval("growth"))]
     caption = (
         "Textbook and tuned settings. Tuned: least mean regret on other seeds than the one shown. Growth: log2 of the "
         "regret after all rounds over that after half of them; 0 when everything is learnt, 0.5 like the root of T, "
@@ -220,18 +195,13 @@ def standings_table(rows: Sequence[Row]) -> Table | None:
     return make_table(caption, columns, rows)
 
 
-def scaling_table(rows: Sequence[Row]) -> Table | None:
-    """Fitted exponents beside those of Table 1; None where none were fitted."""
-    if not rows:
-        return None
-    columns = [Column(key, of(key)) for key in ("algorithm", "axis", "level")]
-    columns += [Column("exponent", interval_of("exponent")), Column("theory", of("theory"))]
-    columns += [Column("growth", interval_of("growth"))]
-    caption = (
-        "Exponents. Slopes of log regret with 95% intervals, beside those of Table 1. Growth with the rounds, at the "
-        "point where it is fastest: where it is near 1, regret is linear and the exponent is not a rate."
-    )
-    return make_table(caption, columns, rows)
+def study_table(own: StudyTable) -> Table | None:
+    """A table of a study's own; a column that has its ends beside it is shown with them."""
+    columns = [
+        Column(key.replace("_", " "), interval(key) if f"{key}_low" in own.frame else of(key))
+        for key in own.columns
+    ]
+    return make_table(own.caption, columns, records(own.frame))
 
 
 def quality_table(results: StudyResults) -> QualityTable | None:
@@ -239,19 +209,14 @@ def quality_table(results: StudyResults) -> QualityTable | None:
     rows = records(results.summary)
     medians = [_medians(results, cell.id) for cell in results.cells]
     chosen = [{**row, "_medians": known} for row, known in zip(rows, medians, strict=True) if known]
-    if not chosen:
-        return None
     keys = [key for key in METRICS if any(key in row["_medians"] for row in chosen)]
     columns = [*naming_columns(rows), *(Column(heading(key), _median_field(key)) for key in keys)]
     caption = (
         "Sampler quality. Medians over diagnosed runs and probe rounds; – where a diagnostic does not apply."
     )
-    meanings = [(heading(key), _meaning(key)) for key in keys]
-    return QualityTable(make_table(caption, columns, chosen), _unavailable(results), meanings)
-
-
-def _meaning(key: str) -> str:
-    return METRICS[key] + (", over replicas of the round's own draw" if key in REPLICA_METRICS else "")
+    meanings = [(heading(key), METRICS[key].doc) for key in keys]
+    table = make_table(caption, columns, chosen)
+    return None if table is None else QualityTable(table, _unavailable(results), meanings)
 
 
 def _unavailable(results: StudyResults) -> str:
@@ -259,9 +224,9 @@ def _unavailable(results: StudyResults) -> str:
     sentences = []
     for cell in results.done:
         stored = results.data[cell.id].children.get("diagnostics")
-        refused = "" if stored is None else str(stored.attrs.get("refused", ""))
-        if refused:
-            sentences.append(f"{cell.flat['environment']} {cell.flat.get('sampler', '')}: {refused}.")
+        rejections = "" if stored is None else str(stored.attrs.get("rejections", ""))
+        if rejections:
+            sentences.append(f"{cell.flat['environment']} {cell.flat.get('sampler', '')}: {rejections}.")
     return " ".join(sentences)
 
 

@@ -26,6 +26,7 @@ from experiments.storage.files import (
     write_atomically,
     write_tree,
 )
+from experiments.storage.layout import CONFIG, RESULTS
 from experiments.storage.locks import Locks
 from fgtsva_ppl import __version__
 from samplers.errors import InputError
@@ -71,7 +72,7 @@ class Folder:
     def claim(self, study: Study, warn: Callable[[str], None]) -> None:
         """Creates the folder and writes config.yaml. Raises InputError, with nothing written, if it has other data."""
         self.check(study)
-        config = self.path / "config.yaml"
+        config = self.path / CONFIG
         try:
             if config.is_file() and not _is_signed(config.read_bytes()):
                 warn(f"{config} is not what was written; writing it again")
@@ -91,7 +92,7 @@ class Folder:
                 raise InputError(f"output={self.path} is a file, not a folder; choose another output=")
             # A partial file may be the config of another process that started a moment earlier.
             if self.path.is_dir() and any(path.suffix != PARTIAL for path in self.path.iterdir()):
-                self._check_config(self.path / "config.yaml", study)
+                self._check_config(self.path / CONFIG, study)
         except OSError as error:
             raise InputError(f"cannot read output={self.path}: {error.strerror or error}") from None
 
@@ -172,7 +173,7 @@ class Folder:
             group.attrs["status"], group.attrs["reason"] = status[cell.id]
             tree[f"cells/{cell.id}"] = group
         with self.writing():
-            write_tree(self.path / "results.nc", tree)
+            write_tree(self.path / RESULTS, tree)
 
 
 def _sign(text: bytes) -> bytes:

@@ -1,11 +1,14 @@
-"""One folder per study: its `study.yaml` and, where it has them, its own findings, claims and figures.
+"""One folder per study: its `study.yaml` and, where it has them, its own findings, claims, tables and figures.
 
 A new study is a new folder. `study.yaml` defines the cells. `__init__.py` imports the modules that the study has:
 
 - `findings.py` with `findings(results) -> list[str]`: sentences derived from the numbers; without it those for
   any study (`analysis.findings`).
 - `claims.py` with `claims(results) -> Iterator[Verdict]`: claims of the paper with the evidence for them.
+- `tables.py` with `tables(results) -> dict[str, StudyTable]`: further tables, by the name of their CSV file.
 - `figures.py` with `figures(results) -> dict[str, Draft]`: figures instead of the usual ones, by file name.
+
+The functions below give what a study has of its own, or what any study has.
 """
 
 import pkgutil
@@ -13,20 +16,60 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from experiments.analysis.results import StudyResults
-    from experiments.analysis.verdicts import Verdict
-    from experiments.figures.draw import Draft
+import pandas as pd
+
+from experiments.analysis.findings import default_findings
+from experiments.analysis.results import StudyResults
+from experiments.analysis.verdicts import Verdict, with_evidence
+from experiments.figures.draw import Draft, default_figures, quality_figure
+
+
+class StudyTable(NamedTuple):
+    """A table of a study's own: a CSV file, and a section of the report."""
+
+    title: str  # of the section
+    caption: str
+    columns: tuple[
+        str, ...
+    ]  # those that the report shows; one with `_low` and `_high` beside it is an interval
+    frame: pd.DataFrame
 
 
 class Hooks(NamedTuple):
     """The functions that a study defines; None where it has none."""
 
-    findings: "Callable[[StudyResults], list[str]] | None" = None
-    claims: "Callable[[StudyResults], Iterable[Verdict]] | None" = None
-    figures: "Callable[[StudyResults], Mapping[str, Draft]] | None" = None
+    findings: Callable[[StudyResults], list[str]] | None = None
+    claims: Callable[[StudyResults], Iterable[Verdict]] | None = None
+    tables: Callable[[StudyResults], Mapping[str, StudyTable]] | None = None
+    figures: Callable[[StudyResults], Mapping[str, Draft]] | None = None
+
+
+def findings(results: StudyResults) -> list[str]:
+    """Sentences derived from the numbers: the study's own, or those for any study."""
+    own = hooks(results.name).findings or default_findings
+    return own(results) if results.done else []
+
+
+def verdicts(results: StudyResults) -> list[Verdict]:
+    """Verdicts on the paper's claims, where the study has claims and its cells have evidence."""
+    claims = hooks(results.name).claims
+    return with_evidence(claims(results)) if claims and results.done else []
+
+
+def tables(results: StudyResults) -> dict[str, StudyTable]:
+    """The study's own tables that have rows, by the name of their CSV file."""
+    own = hooks(results.name).tables
+    made = own(results) if own and results.done else {}
+    return {name: table for name, table in made.items() if len(table.frame)}
+
+
+def figures(results: StudyResults) -> dict[str, Draft]:
+    """The figures by file name: the study's own, or the usual ones; and diagnostics against the regret gap."""
+    own = hooks(results.name).figures
+    chosen = (own(results) if own else {}) or default_figures(results)
+    return {**chosen, **quality_figure(results)}
 
 
 def hooks(name: str) -> Hooks:

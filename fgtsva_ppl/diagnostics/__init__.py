@@ -4,6 +4,6 @@
 """
 
 from fgtsva_ppl.diagnostics.probe import ProbeSizes, Samples, probe, probe_async
-from fgtsva_ppl.diagnostics.quality import METRICS, Quality, quality
+from fgtsva_ppl.diagnostics.quality import METRICS, Metric, Quality, quality
 
-__all__ = ["METRICS", "ProbeSizes", "Quality", "Samples", "probe", "probe_async", "quality"]
+__all__ = ["METRICS", "Metric", "ProbeSizes", "Quality", "Samples", "probe", "probe_async", "quality"]

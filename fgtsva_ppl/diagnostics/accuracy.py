@@ -70,7 +70,8 @@ def moment_errors(
 
     Returns:
         The error of the mean, the root mean square of its coordinates; the error of the covariance C, the root mean
-        square of the eigenvalues of C - I; and the spread, the root of the mean variance (1 is right).
+        square of the eigenvalues of C - I; and the ratio of standard deviations, the root of the mean
+        variance (1 is right).
     """
     mean, w = whitening(reference)
     white = (draws - mean) @ np.swapaxes(w, -1, -2)
@@ -78,8 +79,8 @@ def moment_errors(
     white_covariance = covariance(white)
     mean_error = np.sqrt(np.mean(white.mean(axis=-2) ** 2, axis=-1))
     covariance_error = np.linalg.norm(white_covariance - np.eye(size), axis=(-2, -1)) / np.sqrt(size)
-    spread = np.sqrt(np.trace(white_covariance, axis1=-2, axis2=-1) / size)
-    return np.asarray(mean_error), np.asarray(covariance_error), np.asarray(spread)
+    sd_ratio = np.sqrt(np.trace(white_covariance, axis1=-2, axis2=-1) / size)
+    return np.asarray(mean_error), np.asarray(covariance_error), np.asarray(sd_ratio)
 
 
 def projection_directions(size: int) -> Float[np.ndarray, "directions size"]:

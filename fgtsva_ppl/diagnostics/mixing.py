@@ -17,17 +17,17 @@ class Mixing(NamedTuple):
         ess_bulk: Bulk effective sample size.
         ess_tail: Tail effective sample size, of the 5% and 95% quantiles.
         mcse: Monte Carlo standard error of the mean, relative to the standard deviation.
-        unique: Fraction of transitions that moved.
+        fraction_moved: Fraction of transitions that moved.
     """
 
     rhat: Float[np.ndarray, "*runs"]
     ess_bulk: Float[np.ndarray, "*runs"]
     ess_tail: Float[np.ndarray, "*runs"]
     mcse: Float[np.ndarray, "*runs"]
-    unique: Float[np.ndarray, "*runs"]
+    fraction_moved: Float[np.ndarray, "*runs"]
 
 
-def unique_fraction(chains: Float[np.ndarray, "*runs chains draws size"]) -> Float[np.ndarray, "*runs"]:
+def fraction_moved(chains: Float[np.ndarray, "*runs chains draws size"]) -> Float[np.ndarray, "*runs"]:
     """Fraction of transitions that moved, that is of draws that differ from the one before."""
     moved = np.any(chains[..., 1:, :] != chains[..., :-1, :], axis=-1)
     return np.asarray(moved.mean(axis=(-2, -1)))
@@ -48,7 +48,7 @@ def mixing(chains: Float[np.ndarray, "*runs chains draws size"]) -> Mixing:
     """
     num_chains, draws, size = chains.shape[-3:]
     flat = chains.reshape(-1, num_chains, draws, size)
-    unique = unique_fraction(flat)
+    moved = fraction_moved(flat)
     finite = np.all(np.isfinite(flat), axis=(1, 2, 3))
     constant = np.any(np.ptp(flat, axis=2) == 0, axis=(1, 2))  # not std, which rounding keeps from zero
     rhat, mcse = np.full((2, len(flat)), np.inf)
@@ -56,12 +56,12 @@ def mixing(chains: Float[np.ndarray, "*runs chains draws size"]) -> Mixing:
     valid = finite & ~constant
     if np.any(valid):
         values = np.moveaxis(flat[valid], -1, 1)  # (runs, size, chains, draws)
-        num_distinct = num_chains + np.round(unique[valid] * num_chains * (draws - 1))
+        num_distinct = num_chains + np.round(moved[valid] * num_chains * (draws - 1))
         rhat[valid] = arviz_vectorized.rhat(values).max(axis=1)
         ess_bulk[valid] = np.minimum(arviz_vectorized.ess_bulk(values).min(axis=1), num_distinct)
         ess_tail[valid] = np.minimum(arviz_vectorized.ess_tail(values).min(axis=1), num_distinct)
         mcse[valid] = (arviz_vectorized.mcse_mean(values) / values.std(axis=(-2, -1))).max(axis=1)
-    diagnostics = (rhat, ess_bulk, ess_tail, mcse, unique)
+    diagnostics = (rhat, ess_bulk, ess_tail, mcse, moved)
     return Mixing(*(np.asarray(values.reshape(chains.shape[:-3])) for values in diagnostics))
 
 

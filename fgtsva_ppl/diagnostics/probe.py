@@ -48,7 +48,7 @@ class Samples(NamedTuple):
         reference_divergent: Number of divergent transitions of the reference.
         superchains: The round's draw from overdispersed starts.
         chains: Successive draws of several chains; every field has shape (chains, draws, ...).
-        condition: Condition number of the posterior precision at the agent's position; NaN if unknown.
+        condition_number: Condition number of the posterior precision at the agent's position; NaN if unknown.
         best_arm: The arm with the highest true mean.
         arm_mask: Ones, as many as there are arms.
     """
@@ -60,7 +60,7 @@ class Samples(NamedTuple):
     reference_divergent: Int[np.ndarray, "*runs"]
     superchains: Float[np.ndarray, "*runs superchains members size"]
     chains: Draw
-    condition: Float[np.ndarray, "*runs"]
+    condition_number: Float[np.ndarray, "*runs"]
     best_arm: Int[np.ndarray, "*runs"]
     arm_mask: Float[np.ndarray, "*runs arms"]
 
@@ -125,7 +125,7 @@ def probe_async(
             reference_divergent=host_facts.reference_divergent,
             superchains=host_draws.superchains,
             chains=host_draws.chains,
-            condition=host_facts.condition,
+            condition_number=host_facts.condition_number,
             best_arm=host_facts.best_arm,
             arm_mask=host_facts.arm_mask,
         )
@@ -140,7 +140,7 @@ class PosteriorFacts(NamedTuple):
     reference_actions: Int[Array, " all_draws"]
     reference_divergent: Int[Array, ""]
     searches: ModeSearch  # one per overdispersed start
-    condition: Float[Array, ""]
+    condition_number: Float[Array, ""]
     best_arm: Int[Array, ""]
     arm_mask: Float[Array, " arms"]
 
@@ -215,7 +215,7 @@ def _posterior_facts(
             reference_actions=best(reference.reshape(-1, reference.shape[-1])),
             reference_divergent=num_divergent,
             searches=search(_start_keys(streams, sizes)),
-            condition=_condition_number(target, position),
+            condition_number=_condition_number(target, position),
             best_arm=jnp.argmax(means),
             arm_mask=jnp.ones(means.shape),
         )

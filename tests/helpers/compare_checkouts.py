@@ -109,6 +109,12 @@ RENAMED = {
     "acceptance": "acceptance_rate",
     "diverged": "num_divergent",
     "gradients": "num_gradients",
+    "tv": "total_variation",
+    "tv_floor": "total_variation_floor",
+    "spread": "sd_ratio",
+    "divergences": "num_divergent",
+    "unique": "fraction_moved",
+    "condition": "condition_number",
 }
 
 

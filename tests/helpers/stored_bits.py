@@ -8,6 +8,16 @@ import xarray as xr
 
 TIMES = ("seconds", "compile_seconds")
 
+# A small study, of which the bits are compared
+OVERRIDES = (
+    "environment=sparse",
+    "sampler=exact,mala",
+    "environment.dim=3",
+    "rounds=120",
+    "runs=6",
+    "diagnostics.runs=0",
+)
+
 
 def results(folder: Path | str) -> dict[str, str]:
     with xr.open_datatree(Path(folder) / "results.nc", engine="h5netcdf") as tree:

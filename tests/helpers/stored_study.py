@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 import yaml
 
-from experiments.analysis.analyse import analyse
+from experiments.report.analyse import analyse
 from experiments.storage.netcdf import with_digest
 from fgtsva_ppl.diagnostics import METRICS
 

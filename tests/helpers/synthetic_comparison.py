@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
+from experiments import studies
 from experiments.analysis.results import StudyResults
 from experiments.config.compose import compose
 from fgtsva_ppl.simulation import Record, Simulation
@@ -54,4 +55,4 @@ def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), *
 
 def verdicts_of(name, composed, data):
     """The verdicts of a study whose cells have these data."""
-    return StudyResults.from_cells(name, composed.cells, data, composed.comparison).verdicts
+    return studies.verdicts(StudyResults.from_cells(name, composed.cells, data, composed.comparison))

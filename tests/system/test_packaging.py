@@ -21,7 +21,17 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # The first must not import the second.
 FORBIDDEN = [("samplers", "fgtsva_ppl"), ("samplers", "experiments"), ("fgtsva_ppl", "experiments")]
 # Rooms of experiments, and the other rooms that each may import.
-ALLOWED = {"config": (), "storage": ("config",), "execute": ("config", "storage")}
+ALLOWED = {
+    "config": (),
+    "storage": ("config",),
+    "execute": ("config", "storage"),
+    "analysis": ("config", "storage"),
+    "figures": ("config", "storage", "analysis"),
+    "studies": ("config", "storage", "analysis", "figures"),
+    "report": ("config", "storage", "analysis", "figures", "studies"),
+    "bench": ("config", "storage", "execute"),
+    "cli": ("config", "storage", "execute", "analysis", "report", "bench"),
+}
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
@@ -146,9 +156,15 @@ def test_imports_go_one_way(package: str, other: str) -> None:
     assert not matches, f"{package} must not import {other}"
 
 
+def test_every_folder_of_experiments_has_its_place_in_the_order() -> None:
+    assert {path.parent.name for path in (ROOT / "experiments").glob("*/__init__.py")} == {*ALLOWED}
+    for index, (room, others) in enumerate(ALLOWED.items()):
+        assert {*others} <= {*list(ALLOWED)[:index]}, f"{room} may import what comes before it only"
+
+
 @pytest.mark.parametrize("room", ALLOWED)
 def test_folders_of_experiments_import_in_one_direction(room: str) -> None:
-    """Data goes one way: overrides, config, execute, folder, analysis, figures, report."""
+    """Data goes one way: overrides, config, execute, folder, analysis, figures, studies, report."""
     paths = [*(ROOT / "experiments" / room).rglob("*.py")]
     assert paths
     matches = [
@@ -160,9 +176,7 @@ def test_folders_of_experiments_import_in_one_direction(room: str) -> None:
     assert not matches
 
 
-@pytest.mark.parametrize(
-    "module", ["config.compose", "execute.runner", "analysis.analyse", "report", "bench"]
-)
+@pytest.mark.parametrize("module", ["config.compose", "execute.runner", "report.analyse", "report", "bench"])
 def test_the_command_has_a_device_for_every_core(module: str) -> None:
     """Importing BlackJAX starts JAX with one device: ours must be configured before that."""
     program = f"import experiments.{module}, jax\nfrom fgtsva_ppl.jax_config import cores\n"

@@ -1,5 +1,7 @@
 """The report in a real browser, with a mouse, a keyboard, or the width of a phone."""
 
+import re
+
 import pytest
 from helpers.browser import Page, chromium
 from helpers.stored_study import store, write
@@ -60,6 +62,10 @@ def test_the_picker_shows_another_sampler_and_another_round(page):
                 "document.getElementById('round-summary').textContent"
             )
             seen.add((page.run(BARS), page.run(TRACES)))
+            summary = page.run("document.getElementById('round-summary').textContent")
+            assert re.search(
+                r"total variation to exact [\d.]+ \([\d.]+ for equal distributions\)\.$", summary
+            )
     assert len(options(page, "pick-cell")) == 6  # what failed was not diagnosed
     assert len(seen) == 18
 

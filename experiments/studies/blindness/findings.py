@@ -9,31 +9,30 @@ from experiments.analysis.arrays import diagnostic
 from experiments.analysis.diagnostics_vs_regret import wrong_actions
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
-from experiments.analysis.text import counted
-from fgtsva_ppl.diagnostics import ProbeSizes
+from experiments.config.text import counted
+from fgtsva_ppl.diagnostics import METRICS, ProbeSizes
 
 SETTINGS = ("posterior.c", "sampler.spread", "sampler.contamination", "sampler.stuck")
 MIN_ESS = 100 * ProbeSizes().num_chains
 
 
 class Sign(NamedTuple):
-    """A diagnostic that needs no exact draws, and when it looks good."""
+    """When a diagnostic that needs no exact draws looks good."""
 
-    name: str
     rule: str
     good: Callable[[float], bool]
 
 
 SIGNS = {
-    "rhat": Sign("R-hat", "below 1.1", lambda x: x < 1.1),
-    "nested_rhat": Sign("nested R-hat", "below 1.1", lambda x: x < 1.1),
-    "ess_bulk": Sign("bulk ESS", "above 100 a chain", lambda x: x > MIN_ESS),
-    "ess_tail": Sign("tail ESS", "above 100 a chain", lambda x: x > MIN_ESS),
-    "mcse": Sign("MCSE", "below 0.1 sd", lambda x: x < 0.1),
-    "ebfmi": Sign("E-BFMI", "above 0.3", lambda x: x > 0.3),
-    "divergences": Sign("divergences", "none", lambda x: x == 0),
-    "unique": Sign("share of moves", "above 0.1", lambda x: x > 0.1),
-    "acceptance_rate": Sign("acceptance", "above 0.5", lambda x: x > 0.5),
+    "rhat": Sign("below 1.1", lambda x: x < 1.1),
+    "nested_rhat": Sign("below 1.1", lambda x: x < 1.1),
+    "ess_bulk": Sign("above 100 a chain", lambda x: x > MIN_ESS),
+    "ess_tail": Sign("above 100 a chain", lambda x: x > MIN_ESS),
+    "mcse": Sign("below 0.1 sd", lambda x: x < 0.1),
+    "ebfmi": Sign("above 0.3", lambda x: x > 0.3),
+    "num_divergent": Sign("none", lambda x: x == 0),
+    "fraction_moved": Sign("above 0.1", lambda x: x > 0.1),
+    "acceptance_rate": Sign("above 0.5", lambda x: x > 0.5),
 }
 NO_ALARM = "acceptance_rate"  # a low one is a cost, not an error
 
@@ -44,17 +43,17 @@ class Examined(NamedTuple):
     label: str
     wrong: bool  # the action distribution, against exact draws
     good: Mapping[str, bool]  # by sign; a diagnostic that does not apply to the sampler is left out
-    gap: Interval
+    regret_gap: Interval
 
     @property
     def alarms(self) -> list[str]:
         """The diagnostics without exact draws that look bad."""
-        return [SIGNS[key].name for key, good in self.good.items() if not good and key != NO_ALARM]
+        return [METRICS[key].heading for key, good in self.good.items() if not good and key != NO_ALARM]
 
     @property
     def costly(self) -> bool:
         """Whether regret is above that of exact draws."""
-        return self.gap.low > 0
+        return self.regret_gap.low > 0
 
 
 def findings(results: StudyResults) -> list[str]:
@@ -64,17 +63,20 @@ def findings(results: StudyResults) -> list[str]:
         wrong = wrong_actions(pair.data)
         if wrong is None:
             continue
-        medians = {name: known_median(diagnostic(pair.data, name)) for name in ("tv", "tv_floor", *SIGNS)}
+        names = ("total_variation", "total_variation_floor", *SIGNS)
+        medians = {name: known_median(diagnostic(pair.data, name)) for name in names}
         good = {key: sign.good(medians[key]) for key, sign in SIGNS.items() if not np.isnan(medians[key])}
-        cell = Examined(pair.label(*SETTINGS), wrong, good, pair.gap)
+        cell = Examined(pair.label(*SETTINGS), wrong, good, pair.regret_gap)
         cells.append(cell)
-        effect = "less than" if cell.gap.high < 0 else "more than" if cell.costly else "no different from"
+        effect = (
+            "less than" if cell.regret_gap.high < 0 else "more than" if cell.costly else "no different from"
+        )
         text = f"{pair.environment}: {cell.label}: actions {'wrong' if wrong else 'right'} "
-        text += f"(TV {medians['tv']:.2f}, floor {medians['tv_floor']:.2f}), "
-        text += f"regret {effect} exact ({cell.gap.format()}); "
+        text += f"(TV {medians['total_variation']:.2f}, floor {medians['total_variation_floor']:.2f}), "
+        text += f"regret {effect} exact ({cell.regret_gap.format()}); "
         text += f"bad: {', '.join(cell.alarms)}" if cell.alarms else "what needs no exact draws looks fine"
-        text += f" ({', '.join(f'{SIGNS[key].name} {_two_digits(medians[key])}' for key in good)}"
-        silent = [sign.name for key, sign in SIGNS.items() if key not in good]
+        text += f" ({', '.join(f'{METRICS[key].heading} {_two_digits(medians[key])}' for key in good)}"
+        silent = [METRICS[key].heading for key in SIGNS if key not in good]
         sentences.append(text + (f"; does not apply: {', '.join(silent)})." if silent else ")."))
     if not cells:
         return []
@@ -100,12 +102,12 @@ def _counts(cells: Sequence[Examined], is_bad: Callable[[Examined], bool], what:
     misses = {key: [cell.good[key] for cell in bad if key in cell.good] for key in SIGNS}
     false_alarms = {key: [not cell.good[key] for cell in fine if key in cell.good] for key in SIGNS}
     missing = [
-        f"{SIGNS[key].name} ({SIGNS[key].rule}) in {_share(known, len(bad))}"
+        f"{METRICS[key].heading} ({SIGNS[key].rule}) in {_share(known, len(bad))}"
         for key, known in sorted(misses.items(), key=lambda item: -sum(item[1]))
         if any(known)
     ]
     alarming = [
-        f"{SIGNS[key].name} in {_share(known, len(fine))}"
+        f"{METRICS[key].heading} in {_share(known, len(fine))}"
         for key, known in false_alarms.items()
         if any(known)
     ]
@@ -123,7 +125,7 @@ def _share(known: Sequence[bool], num_cells: int) -> str:
 def blind_spots(cells: Sequence[Examined]) -> list[str]:
     """What the cells say together."""
     kinds: dict[str, Callable[[Examined], bool]] = {
-        "Actions wrong, with less regret than exact draws": lambda s: s.wrong and s.gap.high < 0,
+        "Actions wrong, with less regret than exact draws": lambda s: s.wrong and s.regret_gap.high < 0,
         "More regret than exact draws, and no sign of it without them": lambda s: s.costly and not s.alarms,
         "Actions wrong, and no sign of it without exact draws": lambda s: s.wrong and not s.alarms,
         "Actions wrong, with an acceptance above one half": lambda s: (

@@ -10,8 +10,8 @@ from experiments.analysis.diagnostics_vs_regret import wrong_actions
 from experiments.analysis.findings import Budget, budget_of, format_budget
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import format_mean_and_median, mean_interval, paired_difference
-from experiments.analysis.text import counted
 from experiments.config.cell import REFERENCE, Cell
+from experiments.config.text import counted
 
 C = "posterior.c"  # the scale of the feel-good term
 

@@ -4,19 +4,19 @@ import numpy as np
 
 from experiments.analysis.findings import best_diagnostics, cheapest_samplers, format_work
 from experiments.analysis.results import StudyResults
-from experiments.analysis.text import counted
+from experiments.config.text import counted
 
 
 def findings(results: StudyResults) -> list[str]:
     """The cheapest samplers, diagnostics against regret, then the cost of closeness of each sampler."""
     sentences = []
     for (environment, sampler), cost in results.costs.items():
-        if np.isfinite(cost.num_gradients.value):
+        if np.isfinite(cost.gradients_per_round.value):
             text = f"comes within 10% of exact regret at {format_work(cost)}"
-        elif np.isfinite(cost.num_gradients.low):
+        elif np.isfinite(cost.gradients_per_round.low):
             text = (
                 "does not come within 10% of exact regret at any of these budgets by its mean; by its interval perhaps "
-                f"at {counted(cost.num_gradients.low, 'gradient')} a round"
+                f"at {counted(cost.gradients_per_round.low, 'gradient')} a round"
             )
         else:
             text = "does not come within 10% of exact regret at any of these budgets, by its whole interval"

@@ -23,7 +23,7 @@ def findings(results: StudyResults) -> list[str]:
 
 def _within_samplers(pairs: Sequence[Pair]) -> list[str]:
     """Whether the rounds with a worse action distribution are those with more regret, sampler by sampler."""
-    correlations = [(pair, within_cell(pair, "tv")) for pair in pairs]
+    correlations = [(pair, within_cell(pair, "total_variation")) for pair in pairs]
     clear = [
         f"{pair.environment} {pair.label()} ({correlation.format('+.2f')})"
         for pair, correlation in correlations
@@ -32,5 +32,6 @@ def _within_samplers(pairs: Sequence[Pair]) -> list[str]:
     if not clear:
         return []
     return [
-        f"Within a sampler, over runs and probe rounds, tv goes with the regret gap in: {', '.join(clear)}."
+        "Within a sampler, over runs and probe rounds, total_variation goes with the regret gap in: "
+        f"{', '.join(clear)}."
     ]

@@ -17,12 +17,12 @@ def findings(results: StudyResults) -> list[str]:
         )
         points = [
             f"{condition_number(pair.data):.0e} (alpha={pair.cell.flat[ALPHA]:g}): "
-            f"{format_mean_and_median(pair.gap_by_run)}"
+            f"{format_mean_and_median(pair.regret_gap_by_run)}"
             for pair in line
         ]
         text = f"{sampler}, regret gap to exact by condition number: {'; '.join(points)}."
         if len(line) > 1:
-            change = paired_difference(line[-1].gap_by_run, line[0].gap_by_run)
+            change = paired_difference(line[-1].regret_gap_by_run, line[0].regret_gap_by_run)
             verb = "grows" if change.low > 0 else "falls" if change.high < 0 else "does not change"
             text += f" From the least stiff to the stiffest it {verb} ({change.format()} per run)."
         sentences.append(text)

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from experiments.analysis.hyperparameters import LEVELS, growth, halves
 from experiments.analysis.results import StudyResults
-from experiments.analysis.scaling import AXES, Line, exponent_difference
 from experiments.analysis.statistics import Interval, paired_ratio
 from experiments.analysis.verdicts import BASELINES, OURS, Evidence, Verdict
+from experiments.studies.table1.scaling import AXES, Line, exponent_difference, scaling_lines
 
 SLACK = 0.25  # what the logarithms that the O-tilde hides may add to an exponent
 LINEAR = 0.9  # regret whose growth may be above this is as good as linear: nothing is learnt yet
@@ -15,7 +15,7 @@ STILL = 0.25  # regret whose growth is below this has stopped growing
 
 def claims(results: StudyResults) -> Iterator[Verdict]:
     """Regret against d and Lambda, and in the deterministic case."""
-    lines = results.scaling_lines
+    lines = scaling_lines(results)
     for row, forms in {**BASELINES, "LinVDTS": ("LinVDTS-style",), "FGTS-VA": OURS}.items():
         for column, what in enumerate(("d, with noise", "Λ", "d, without noise")):
             own = [line for line in lines if line.name in forms and line.axis.column == column]

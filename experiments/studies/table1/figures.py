@@ -1,6 +1,5 @@
 """Figures of the study `table1`: regret against the dimension and the total variance, and fitted exponents."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,22 +10,44 @@ from matplotlib.ticker import FixedLocator
 
 from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.results import StudyResults
-from experiments.analysis.scaling import AXES, Line
 from experiments.figures.comparison_plots import FILLED, plain_axes, points
 from experiments.figures.draw import Draft
-from experiments.figures.style import distinct, handles_below, legend_below, panels_of
+from experiments.figures.style import distinct, handles_below, legend_below, panels_of, style
+from experiments.studies.table1.scaling import AXES, Line, scaling_lines
+from samplers.errors import InputError
 
 THEORY: Any = {"color": "0.6", "linewidth": 4, "solid_capstyle": "butt"}
 
 
 def figures(results: StudyResults) -> dict[str, Draft]:
     """Both figures; none where no axis has two points."""
-    lines = results.scaling_lines
-    return {"scaling": partial(along_axes, lines), "exponents": partial(exponents, lines)} if lines else {}
+    if not scaling_lines(results):
+        return {}
+    return {
+        "exponents": Draft(
+            partial(exponents, results),
+            "how regret scales",
+            "Fitted exponents with 95% intervals, hollow at textbook settings; grey bars are the theory's.",
+        ),
+        "scaling": Draft(
+            partial(along_axes, results),
+            "regret against the dimension and the total variance",
+            "Final regret against the dimension and the total variance; bars are 95% intervals.",
+        ),
+    }
 
 
-def along_axes(lines: Sequence[Line]) -> Figure:
+def _lines(results: StudyResults) -> list[Line]:
+    lines = scaling_lines(results)
+    if not lines:
+        raise InputError("this figure needs algorithms at two values of d, p or scale, like study=table1")
+    return lines
+
+
+@style()
+def along_axes(results: StudyResults) -> Figure:
     """Final regret against d and Lambda, an axis a row, textbook settings beside tuned ones."""
+    lines = _lines(results)
     axes_shown = [axis for axis in AXES if any(line.axis == axis for line in lines)]
     levels = [level for level in LEVELS if any(line.level == level for line in lines)]
     looks = distinct(list(dict.fromkeys(line.name for line in lines)))
@@ -47,8 +68,10 @@ def along_axes(lines: Sequence[Line]) -> Figure:
     return figure
 
 
-def exponents(lines: Sequence[Line]) -> Figure:
+@style()
+def exponents(results: StudyResults) -> Figure:
     """Fitted exponents with their intervals, hollow at textbook settings; the theory's as a grey bar."""
+    lines = _lines(results)
     axes_shown = [axis for axis in AXES if any(line.axis == axis for line in lines)]
     names = list(dict.fromkeys(line.name for line in lines))
     looks = distinct(names)

@@ -2,11 +2,12 @@
 
 from experiments.analysis.findings import default_findings
 from experiments.analysis.results import StudyResults
+from experiments.studies.table1.scaling import scaling_lines
 
 
 def findings(results: StudyResults) -> list[str]:
     """The fitted exponents of every algorithm, axis by axis; the standings where no axis has two points."""
-    lines = results.scaling_lines
+    lines = scaling_lines(results)
     sentences = []
     for name, level in dict.fromkeys((line.name, line.level) for line in lines):
         exponents = ", ".join(

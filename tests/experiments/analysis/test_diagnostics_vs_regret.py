@@ -21,7 +21,7 @@ from experiments.analysis.diagnostics_vs_regret import (
 from experiments.analysis.pairs import Pair
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, mean_interval, paired_difference, spearman
-from experiments.analysis.summary import LOCKED_IN
+from experiments.analysis.summary import LARGE_REGRET
 from experiments.cli import terminal
 from experiments.config.compose import compose
 from experiments.config.study_files import study_names
@@ -37,15 +37,15 @@ def test_pairs_exclude_the_reference_and_cancel_shared_randomness(study):
     pairs = study.pairs
     assert [pair.cell.flat["sampler"] for pair in pairs] == [name for name in LEVELS if name != "exact"]
     for pair in pairs:
-        gap = paired_difference(pair.gap_by_run, np.zeros(RUNS))
+        gap = paired_difference(pair.regret_gap_by_run, np.zeros(RUNS))
         assert gap.value == pytest.approx(LEVELS[pair.cell.flat["sampler"]] * ROUNDS, abs=0.1)
         assert gap.high - gap.low < 0.2  # shared randomness alone would give ten
 
 
 def test_a_diagnostic_in_the_order_of_the_gap_has_rank_correlation_one(study):
     pairs = study.pairs
-    assert across_cells(pairs, "tv").value == pytest.approx(1.0)
-    assert np.isnan(within_cell(pairs[0], "tv").value)  # it does not vary within a cell
+    assert across_cells(pairs, "total_variation").value == pytest.approx(1.0)
+    assert np.isnan(within_cell(pairs[0], "total_variation").value)  # it does not vary within a cell
 
 
 NEAR = [
@@ -64,7 +64,8 @@ def test_within_a_cell_ranks_are_those_of_the_gap_around_the_round_run_by_run(st
 
     def correlation(tv, reference=theirs):
         return within_cell(
-            Pair(cell, diagnosed(played(cell, own), {"tv": tv}), played(cell, reference)), "tv"
+            Pair(cell, diagnosed(played(cell, own), {"total_variation": tv}), played(cell, reference)),
+            "total_variation",
         )
 
     assert correlation(ranks) == (1, 1, 1)
@@ -90,7 +91,7 @@ def test_association_across_samplers_ranks_within_environments():
     pairs = StudyResults.from_cells(
         "mine", cells, {cell.id: tree(i, cell) for i, cell in enumerate(cells)}
     ).pairs
-    assert across_cells(pairs, "tv") == (1, 1, 1)
+    assert across_cells(pairs, "total_variation") == (1, 1, 1)
 
 
 def test_association_across_samplers_ranks_within_posteriors():
@@ -101,7 +102,7 @@ def test_association_across_samplers_ranks_within_posteriors():
         far = cell.flat["sampler"] != "exact"
         data[cell.id] = synthetic_cell(cell, level + 10 * far * (not large), level / 10 + large, seed=seed)
     pairs = StudyResults.from_cells("mine", cells, data).pairs
-    assert across_cells(pairs, "tv") == (1, 1, 1)
+    assert across_cells(pairs, "total_variation") == (1, 1, 1)
     assert set(cases(pairs)) == {"sparse c=0.0", "sparse c=1.0"}
 
 
@@ -117,25 +118,28 @@ def test_rows_by_round_and_by_diagnostic(study):
     labels = {pair.cell.id: pair.cell.flat["sampler"] for pair in pairs}
     rows = by_round_rows(pairs, labels)
     assert len(rows) == len(pairs) * len(PROBES)
-    assert rows[0]["gap"] == pytest.approx(2.0, abs=0.02)
+    assert rows[0]["regret_gap"] == pytest.approx(2.0, abs=0.02)
     ours, theirs = (regret_around(tree, PROBES[0]) for tree in (pairs[0].data, pairs[0].reference))
     assert rows[0]["regret_median"] == np.median(ours)
-    assert rows[0]["gap_median"] == np.median(ours - theirs)
+    assert rows[0]["regret_gap_median"] == np.median(ours - theirs)
     association = association_rows(pairs, labels)
     assert len(association) == len(METRICS) * (1 + len(pairs))
-    assert (association[0]["diagnostic"], association[0]["spearman"]) == ("tv", pytest.approx(1.0))
+    assert (association[0]["diagnostic"], association[0]["spearman"]) == (
+        "total_variation",
+        pytest.approx(1.0),
+    )
 
 
 def test_cheapest_is_the_least_work_close_to_the_oracle(study):
     costs = cheapest(study.pairs)
     assert costs == study.costs
-    assert costs["sparse", "mala"].num_gradients == (20, 20, 20)
+    assert costs["sparse", "mala"].gradients_per_round == (20, 20, 20)
     assert costs["sparse", "mala"].seconds == (1, 1, 1)
-    assert costs["sparse", "sgld"].num_gradients == (np.inf,) * 3
+    assert costs["sparse", "sgld"].gradients_per_round == (np.inf,) * 3
     assert costs["sparse", "mala"].work == "num_steps + 1"
     rows = cost_rows(costs)
     assert [row["sampler"] for row in rows] == [name for name in LEVELS if name != "exact"]
-    assert rows[2]["gradients_high"] == 20
+    assert rows[2]["gradients_per_round_high"] == 20
 
 
 def test_cost_of_closeness_has_an_interval():
@@ -156,7 +160,7 @@ def test_summary_reports_heavy_tails(study):
     exact = data[cells[0].id].dataset["regret"].values.sum(1)
     for name in ("exact", "sgld", "mala"):
         own = next(data[c.id] for c in cells if c.flat["sampler"] == name).dataset["regret"].values.sum(1)
-        assert rows[name]["locked_share"] == np.mean(own > LOCKED_IN * exact.mean())
+        assert rows[name]["fraction_large_regret"] == np.mean(own > LARGE_REGRET * exact.mean())
         if name != "exact":
             assert rows[name]["regret_gap_median"] == pytest.approx(np.median(own - exact))
 

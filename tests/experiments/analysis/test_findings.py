@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 
+from experiments import studies
 from experiments.analysis.findings import best_diagnostics, cheapest_samplers
 from experiments.analysis.results import StudyResults
+from experiments.config.comparison import Comparison
 from experiments.config.compose import compose
 from experiments.figures import sweeps
 from experiments.studies.bonus import findings as bonus
 from fgtsva_ppl.diagnostics import METRICS
+from samplers.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +23,12 @@ def study():
 
 
 def test_default_findings_name_close_samplers_others_and_the_best_diagnostics(study):
-    first, second, third = study.findings
+    first, second, third = studies.findings(study)
     assert first.startswith(
         "Regret added to that of exact draws, by paired 95% intervals, on sparse: sgld +100.0 [+100.0, +100.0], psgld "
     )
     assert first.endswith(", 1 of 5 within sampling error.")
-    assert second.startswith("tv (Spearman +1.00")
+    assert second.startswith("total_variation (Spearman +1.00")
     even, different = third.split("95% intervals: ")[1].split(". ", 1)
     assert "mala" in even
     assert "sgld: +100" in different
@@ -40,15 +43,15 @@ ONE_SWAP = {"exact": 0, "mala": 2, "hmc": 1, "psgld": 3, "nuts": 4, "sgld": 5}  
 def ranked():
     """Of the diagnostics one ranks samplers as regret does, one nearly so, and the others are uninformative."""
     levels = {name: level / 10 for name, level in LEVELS.items()}
-    return compared(**{**CONSTANT, "tv": levels, "mean_error": ONE_SWAP})
+    return compared(**{**CONSTANT, "total_variation": levels, "mean_error": ONE_SWAP})
 
 
 def test_best_diagnostics_are_those_with_the_largest_rank_correlation(ranked):
     (text,) = best_diagnostics(ranked)
     near = "mean_error (Spearman +0.90 [+0.40, +1.00])"  # two of five ranks swapped: 1 - 6 * 2 / (5 * 24)
     assert text == (
-        f"tv (Spearman +1.00 [+1.00, +1.00]), {near}: of all diagnostics, their ranks go closest with those of the "
-        "regret gap, over 5 cells of 5 samplers."
+        f"total_variation (Spearman +1.00 [+1.00, +1.00]), {near}: of all diagnostics, their ranks go closest with "
+        "those of the regret gap, over 5 cells of 5 samplers."
     )
 
 
@@ -81,7 +84,7 @@ def test_cheapest_samplers_are_ordered_by_gradients(priced):
 
 
 def test_budget_findings_name_every_sampler(priced):
-    first, _, *others = priced.findings
+    first, _, *others = studies.findings(priced)
     assert first.startswith(
         "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient"
     )
@@ -96,8 +99,8 @@ def test_budget_findings_name_every_sampler(priced):
 
 
 def test_samplers_findings_answer_in_the_first_two_sentences(ranked):
-    first, second, *others = replace(ranked, name="samplers").findings
-    assert first.startswith("tv (Spearman +1.00")
+    first, second, *others = studies.findings(replace(ranked, name="samplers"))
+    assert first.startswith("total_variation (Spearman +1.00")
     assert second.startswith("Regret added to that of exact draws")
     assert len(others) == 2
     assert [text.endswith(".") for text in (first, second, *others)] == [True] * 4
@@ -195,10 +198,10 @@ def test_bonus_findings_answer_the_question():
         )
 
     data = {
-        cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, tv_floor=0.1)
+        cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, total_variation_floor=0.1)
         for i, cell in enumerate(cells)
     }
-    first, *others = StudyResults.from_cells("bonus", cells, data).findings
+    first, *others = studies.findings(StudyResults.from_cells("bonus", cells, data))
     assert first.startswith(
         "sparse: the feel-good term helps whether sampling is accurate or not. Regret that it saves"
     )
@@ -228,7 +231,7 @@ def test_warmstart_findings_name_samplers_with_more_regret():
         )
 
     data = {cell.id: synthetic_cell(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
-    first, *others = StudyResults.from_cells("warmstart", cells, data).findings
+    first, *others = studies.findings(StudyResults.from_cells("warmstart", cells, data))
     assert first == (
         "sparse: a cold start has more regret than a warm one with sgld at 1 step, less with none, of 6 compared at "
         "equal budget."
@@ -246,20 +249,25 @@ def test_stiffness_figure_and_findings_use_the_measured_condition_number():
 
     def tree(cell, i, stiff):
         slow = cell.flat["sampler"] == "sgld"
-        return synthetic_cell(cell, slow * stiff / 100, 0.1, seed=i, condition=stiff)
+        return synthetic_cell(cell, slow * stiff / 100, 0.1, seed=i, condition_number=stiff)
 
     data = {c.id: tree(c, i, 100 / c.flat["posterior.alpha"]) for i, c in enumerate(cells)}
     results = StudyResults.from_cells("stiffness", cells, data)
-    figure = sweeps.against_condition(results)
+    figure = sweeps.against_condition_number(results)
     (ax,) = figure.axes
-    assert ax.get_xlabel() == METRICS["condition"]
+    assert ax.get_xlabel() == METRICS["condition_number"].doc
     shown = {line.get_label(): line[0].get_xydata() for line in ax.containers}
     np.testing.assert_allclose(shown["sgld"][:, 0], [100, 1000])
     np.testing.assert_allclose(np.diff(shown["sgld"][:, 1]), 9 * ROUNDS, rtol=0.01)
     assert list(results.costs) == [("sparse alpha=1.0", "sgld"), ("sparse alpha=0.1", "sgld")]
-    (text,) = results.findings
+    (text,) = studies.findings(results)
     assert "1e+02 (alpha=1): +50.0 [+50.0, +50.0], median +50.0; " in text
     assert "1e+03 (alpha=0.1): +500" in text
     assert "From the least stiff to the stiffest it grows (+450" in text
     level = {c.id: tree(c, i, 100) for i, c in enumerate(cells)}
-    assert sweeps.against_condition(StudyResults.from_cells("stiffness", cells, level)) is None
+    same = StudyResults.from_cells("stiffness", cells, level)
+    along = Comparison("posterior.alpha")
+    assert "condition_number" in studies.figures(replace(results, comparison=along))
+    assert "condition_number" not in studies.figures(replace(same, comparison=along))
+    with pytest.raises(InputError, match="condition numbers differ"):
+        sweeps.against_condition_number(same)

@@ -16,11 +16,15 @@ from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, played, synt
 import experiments
 from experiments import studies
 from experiments.analysis import pairs, statistics
+from experiments.analysis.arrays import diagnostic
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
 from experiments.analysis.summary import records, to_csv, to_frame
 from experiments.config.compose import compose
 from experiments.config.study_files import study_names
+from experiments.report.tables import quality_table
+from experiments.storage.files import write_tree
+from fgtsva_ppl.diagnostics import METRICS
 from samplers.errors import InputError
 
 
@@ -82,10 +86,10 @@ def test_cells_of_different_sizes_are_filled_with_nan_and_end_where_they_end(syn
 
 def test_diagnostics_of_all_cells_are_one_dataset(stored):
     assert stored.diagnostics.sizes["cell"] == 6
-    assert stored.diagnostics["tv"].dims == ("cell", "probed_run", "probe")
+    assert stored.diagnostics["total_variation"].dims == ("cell", "probed_run", "probe")
     np.testing.assert_array_equal(stored.diagnostics["probe"], PROBES)
-    own = stored.data[stored.cells[1].id]["diagnostics/tv"]
-    np.testing.assert_array_equal(stored.diagnostics["tv"].sel(cell=stored.cells[1].id), own)
+    own = stored.data[stored.cells[1].id]["diagnostics/total_variation"]
+    np.testing.assert_array_equal(stored.diagnostics["total_variation"].sel(cell=stored.cells[1].id), own)
 
 
 def test_chains_of_a_probed_round_are_what_arviz_takes(stored):
@@ -109,8 +113,10 @@ def test_gaps_are_those_of_equal_runs_and_no_others(synthetic):
             if cell.flat["sampler"] == "exact" and cell.flat["posterior.c"] == pair.cell.flat["posterior.c"]
         )
         by_run = synthetic.final(pair.cell) - synthetic.final(exact)
-        np.testing.assert_array_equal(pair.gap_by_run, by_run)
-        assert synthetic.gaps[pair.cell.id].value == pytest.approx(LEVELS[pair.sampler] * ROUNDS, abs=0.1)
+        np.testing.assert_array_equal(pair.regret_gap_by_run, by_run)
+        assert synthetic.regret_gaps[pair.cell.id].value == pytest.approx(
+            LEVELS[pair.sampler] * ROUNDS, abs=0.1
+        )
         permuted = synthetic.final(pair.cell) - np.roll(synthetic.final(exact), 1)
         assert by_run.std() < 0.01 * permuted.std()
         row = synthetic.summary.iloc[synthetic.cells.index(pair.cell)]
@@ -127,9 +133,9 @@ def test_a_gap_is_bootstrapped_once(monkeypatch):
     real = pairs.mean_interval
     monkeypatch.setattr(pairs, "mean_interval", lambda values: calls.append(1) or real(values))
     for _ in range(3):
-        assert len(results.gaps) == len(LEVELS) - 1
+        assert len(results.regret_gaps) == len(LEVELS) - 1
         assert results.summary["regret_gap"].notna().sum() == len(LEVELS) - 1
-        assert results.findings
+        assert studies.findings(results)
     assert len(calls) == len(LEVELS) - 1
 
 
@@ -148,7 +154,7 @@ def test_without_an_exact_reference_there_is_no_gap(synthetic):
     cells = [cell for cell in synthetic.cells if cell.flat["sampler"] != "exact"]
     results = StudyResults.from_cells("mine", cells, {cell.id: synthetic.data[cell.id] for cell in cells})
     assert results.pairs == []
-    assert results.gaps == {}
+    assert results.regret_gaps == {}
     assert "regret_gap" not in results.summary
 
 
@@ -184,7 +190,8 @@ def test_an_unknown_study_has_no_hooks():
 
 
 def test_an_unknown_study_has_the_default_findings(synthetic):
-    assert replace(synthetic, name="theirs").findings == replace(synthetic, name="default").findings
+    theirs, default = (studies.findings(replace(synthetic, name=name)) for name in ("theirs", "default"))
+    assert theirs == default
 
 
 def test_a_missing_diagnostic_is_unknown_and_no_error(synthetic):
@@ -195,6 +202,31 @@ def test_a_missing_diagnostic_is_unknown_and_no_error(synthetic):
     results = StudyResults.from_cells("mine", synthetic.cells, {**synthetic.data, cell.id: tree})
     assert np.isnan(results.summary["rhat"][cell.id])
     assert results.by_round["rhat"].isna().any()
+
+
+def test_an_unknown_diagnostic_is_an_input_error(synthetic, tmp_path):
+    """Also one that has another name since the folder was written: it would be missing from every table."""
+    with pytest.raises(InputError, match=r"unknown diagnostic 'tv' .did you mean 'total_variation'"):
+        diagnostic(synthetic.data[synthetic.cells[0].id], "tv")
+    folder = store(tmp_path / "study")
+    results = load_results(folder)
+    old = results.data[results.cells[0].id].copy()
+    old["diagnostics"] = xr.DataTree(old["diagnostics"].to_dataset().rename(total_variation="tv"))
+    tree = xr.DataTree(xr.Dataset(attrs={"fgtsva": "0"}))
+    tree[f"cells/{results.cells[0].id}"] = old
+    write_tree(folder / "results.nc", tree)
+    with pytest.raises(InputError, match=r"unknown diagnostic 'tv' .did you mean 'total_variation'"):
+        load_results(folder)
+
+
+def test_a_metric_is_in_every_table_by_its_entry_alone(synthetic, monkeypatch):
+    """Heading, summary column and ranking come from METRICS."""
+    changed = METRICS["mcse"]._replace(heading="my own", in_summary=True)
+    assert "mcse" not in synthetic.summary
+    monkeypatch.setitem(METRICS, "mcse", changed)
+    results = replace(synthetic, name="again")
+    assert "mcse" in results.summary
+    assert "my own" in quality_table(results).table.headings
 
 
 def test_a_missing_folder_is_an_input_error(tmp_path):

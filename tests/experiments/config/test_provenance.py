@@ -7,8 +7,18 @@ from pathlib import Path
 import pytest
 
 from experiments.config.compose import compose
-from experiments.config.provenance import FIELDS, code_version, files_digest, source_digest, versions
+from experiments.config.provenance import (
+    FIELDS,
+    TEXT_FIELDS,
+    code_version,
+    files_digest,
+    source_digest,
+    versions,
+)
 from fgtsva_ppl import ENVIRONMENTS
+from fgtsva_ppl.diagnostics import Metric
+from fgtsva_ppl.types import Quantity
+from samplers import SamplerInfo
 from samplers import settings as settings_module
 
 CODE = '''
@@ -68,6 +78,52 @@ def test_texts_and_formatting_do_not_change_the_digest(old, new):
 def test_code_changes_the_digest(old, new):
     assert old in CODE
     assert source_digest(CODE.replace(old, new).encode()) != source_digest(CODE.encode())
+
+
+RECORDS = """
+info = SamplerInfo("Metropolis-adjusted", EXACT, "num_steps + 1", needs="precision")
+quantity = Quantity("float32", "mean", "acceptance probability")
+METRICS = {"rhat": Metric("split R-hat", "R-hat", lambda of: of.rhat, in_summary=True)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Metropolis-adjusted", "adjusted"),
+        ("num_steps + 1", "1 + num_steps"),
+        ('needs="precision"', 'needs="a precision"'),
+        ("acceptance probability", "mean acceptance"),
+        ("split R-hat", "rank-normalized R-hat"),
+        ('"R-hat", lambda', '"Rhat", lambda'),
+    ],
+)
+def test_texts_of_records_do_not_change_the_digest(old, new):
+    assert old in RECORDS
+    assert source_digest(RECORDS.replace(old, new).encode()) == source_digest(RECORDS.encode())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"float32"', '"float64"'),
+        ('"mean"', '"sum"'),
+        ('"rhat":', '"ess":'),
+        ("of.rhat", "of.ess"),
+        ("in_summary=True", "in_summary=False"),
+        ("EXACT", "BIASED"),
+    ],
+)
+def test_other_arguments_of_records_change_the_digest(old, new):
+    assert old in RECORDS
+    assert source_digest(RECORDS.replace(old, new).encode()) != source_digest(RECORDS.encode())
+
+
+def test_text_fields_are_those_of_the_records():
+    for record in (SamplerInfo, Quantity, Metric):
+        positions = TEXT_FIELDS[record.__name__]
+        assert [record._fields[index] for index in positions.values()] == list(positions)
+    assert len(TEXT_FIELDS) == 3
 
 
 def test_a_doc_argument_of_another_function_counts():

@@ -5,11 +5,11 @@ import sys
 import pytest
 from omegaconf import OmegaConf
 
-from experiments.analysis.analyse import analyse
 from experiments.cli import commands
 from experiments.config.compose import compose
 from experiments.config.study_files import read_study
 from experiments.config.titles import command
+from experiments.report.analyse import analyse
 
 DEFAULT = read_study("default")
 

@@ -5,6 +5,7 @@ import pytest
 from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 from matplotlib.figure import Figure
 
+from experiments import studies
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.config.compose import compose
@@ -18,14 +19,14 @@ EVERY = ("sgld", "psgld", "sghmc", "mala", "barker", "hmc", "ghmc", "nuts", "mcl
 @pytest.mark.parametrize("known", [True, False])
 def test_quality_figure_shows_the_gap_and_the_floor(known):
     floor = dict.fromkeys(LEVELS, FLOOR if known else float("nan"))
-    figure = gap_plots.against_quality(compared(tv_floor=floor))
+    figure = gap_plots.against_quality(compared(total_variation_floor=floor))
     shown = (
-        "tv",
+        "total_variation",
         "nested_rhat",
         "rhat",
         "covariance_error",
-    )  # the spread of a mean-field approximation is always 1
-    assert [ax.get_xlabel() for ax in figure.axes] == [METRICS[name] for name in shown]
+    )  # the sd ratio of a mean-field approximation is always 1
+    assert [ax.get_xlabel() for ax in figure.axes] == [METRICS[name].doc for name in shown]
     ways = [line.get_xdata() for line in figure.axes[0].lines if line.get_linewidth() == gap_plots.FROM_FLOOR]
     assert [way[0] for way in ways] == [FLOOR] * (len(LEVELS) - 1) * known  # all but exact draws
     assert ("from its floor of TV" in [text.get_text() for text in figure.legends[0].texts]) == known
@@ -58,12 +59,14 @@ def test_every_cell_has_a_row_with_its_gap_and_interval_the_largest_above():
                 if (one.cell.flat["sampler"], one.cell.flat["environment"]) == (rows[round(y)], ax.get_title())
             )  # fmt: skip
             (segment,) = line.get_segments()
-            np.testing.assert_allclose([x, *segment[:, 0]], [pair.gap.value, pair.gap.low, pair.gap.high])
+            np.testing.assert_allclose(
+                [x, *segment[:, 0]], [pair.regret_gap.value, pair.regret_gap.low, pair.regret_gap.high]
+            )
 
 
 @pytest.mark.parametrize("number", [11, 12])
 def test_gaps_have_a_row_each_where_lines_would_be_too_many(number, tmp_path):
-    drawn = draw.draw(tmp_path, studied(EVERY[:number]))
+    drawn = draw.draw(tmp_path, studies.figures(studied(EVERY[:number])))
     assert not drawn.failures
     assert ("gaps" in {path.stem for path in drawn.paths}) == (number + 1 > draw.CROWDED)
 

@@ -143,7 +143,7 @@ def test_one_line_is_drawn_where_tuning_chose_the_textbook():
 def test_exponents_figure_has_a_legend_for_levels_and_theory():
     results = results_of("table1", lambda cell: cell.flat["environment.dim"])
     with style():
-        figure = table1.exponents(results.scaling_lines)
+        figure = table1.exponents(results)
     assert labels_in(figure) == ["textbook settings", "tuned settings", "theory"]
     assert figure.axes[0].get_title() == "exponent of regret in d"
     bars = [line for line in figure.axes[0].get_lines() if line.get_linewidth() == table1.THEORY["linewidth"]]

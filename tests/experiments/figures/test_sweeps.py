@@ -17,7 +17,7 @@ def test_the_floor_of_tv_is_drawn_below_the_lines():
     def floor_of(cell):
         return floors[cell.flat["environment"]] * cell.flat.get("sampler.num_steps", 7)
 
-    data = {c.id: synthetic_cell(c, 0.1, 0.3, tv_floor=floor_of(c)) for c in cells}
+    data = {c.id: synthetic_cell(c, 0.1, 0.3, total_variation_floor=floor_of(c)) for c in cells}
     figure = sweeps.against_setting(StudyResults.from_cells("mine", cells, data), "sampler.num_steps")
     for ax, floor in zip(figure.axes[2:], floors.values(), strict=True):
         (line,) = (line for line in ax.lines if line.get_label() == "floor of TV")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from helpers.stored_study import store
 
+from experiments import studies
 from experiments.analysis.load import load_results
 from experiments.analysis.statistics import Interval
 from experiments.analysis.verdicts import Evidence, Verdict
@@ -12,7 +13,6 @@ from experiments.report import gallery
 from experiments.report.gallery import (
     BEGIN,
     END,
-    SHOWN,
     entry,
     evidence,
     folded,
@@ -39,11 +39,12 @@ def test_a_new_entry_is_inserted_in_order():
 
 
 def test_condition_figure_is_shown_for_sweeps_of_alpha_only():
-    drawn = ["condition", "quality", "sweep"]
-    assert shown(drawn, "posterior.alpha") == ["sweep", "condition", "quality"]
+    drawn = ["sweep", "condition_number", "quality"]
+    assert shown(drawn, "posterior.alpha") == ["sweep", "condition_number", "quality"]
     assert shown(drawn, "posterior.c") == ["sweep", "quality"]
     assert shown(["regret"], None) == ["regret"]
-    assert shown(["regret", "gaps", "quality"], None) == ["gaps", "quality"]
+    assert shown(["gaps", "regret", "quality"], None) == ["gaps", "quality"]
+    assert shown(["exponents", "scaling"], None) == ["exponents"]
 
 
 def test_every_study_is_shown():
@@ -62,9 +63,11 @@ def test_every_picture_of_the_page_exists():
 
 def test_every_picture_has_its_own_alternative_text(tmp_path):
     results = load_results(store(tmp_path / "study"))
-    pictures = {name: f"gallery/mine_{name}.png" for name in SHOWN}
+    drafts = studies.figures(results)
+    pictures = {f"gallery/mine_{name}.png": draft.title for name, draft in drafts.items()}
     lines = [line for line in entry(results, pictures, 1.0).splitlines() if line.startswith("![")]
-    assert len({line.partition("](")[0] for line in lines}) == len(SHOWN)
+    assert len(drafts) > 1
+    assert len({line.partition("](")[0] for line in lines}) == len(drafts)
 
 
 def test_standings_have_a_row_per_algorithm_and_nothing_along_a_sweep():

@@ -6,7 +6,7 @@ import shutil
 from helpers.report_page import Elements, embedded
 from helpers.stored_study import store, write
 
-from experiments.analysis.results import StudyResults
+from experiments import studies
 from experiments.report.svg import inline
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&\""
@@ -107,7 +107,8 @@ def test_report_without_diagnostics_has_no_round_view(tmp_path):
 
 
 def test_the_findings_of_a_study_are_its_answer(tmp_path, monkeypatch):
-    monkeypatch.setattr(StudyResults, "findings", ["So it is.", "And <so>.", "Third.", "Fourth."])
+    sentences = ["So it is.", "And <so>.", "Third.", "Fourth."]
+    monkeypatch.setattr(studies, "findings", lambda results: sentences)
     folder = store(tmp_path / "study", diagnosed=False)
     paragraphs = Elements(write(folder).read_text()).texts["p"]
     assert "So it is." in paragraphs

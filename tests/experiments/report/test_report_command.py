@@ -11,20 +11,11 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 import xarray as xr
+from helpers.command import call
 from helpers.stored_study import seal, store, write
 
 from experiments.cli import commands
 from samplers.errors import InputError
-
-
-def call(*arguments, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["fgtsva", *arguments])
-    try:
-        commands.main()
-        code = 0
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    return code, *capsys.readouterr()
 
 
 def damage(folder: Path, how: str) -> Path:

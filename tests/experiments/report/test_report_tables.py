@@ -29,9 +29,9 @@ def test_report_has_tables_of_quality_against_regret():
     cost = {
         "case": "sparse",
         "sampler": "sgld",
-        "gradients": 20.0,
-        "gradients_low": 10.0,
-        "gradients_high": np.inf,
+        "gradients_per_round": 20.0,
+        "gradients_per_round_low": 10.0,
+        "gradients_per_round_high": np.inf,
     }
     cost |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf, "work": "steps + 1"}
     assert texts(cost_table([cost])) == [["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]]
@@ -40,7 +40,14 @@ def test_report_has_tables_of_quality_against_regret():
         *((e, s, 0.1 if s == "sgld" else -0.1) for e in "ab" for s in ("mala", "sgld")),
     ]
     association = [
-        {"diagnostic": "tv", "environment": e, "scope": scope, "spearman": 0.5, "low": low, "high": 0.9}
+        {
+            "diagnostic": "total_variation",
+            "environment": e,
+            "scope": scope,
+            "spearman": 0.5,
+            "spearman_low": low,
+            "spearman_high": 0.9,
+        }
         for e, scope, low in scopes
     ]
     assert texts(association_table(association)) == [["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]]
@@ -51,7 +58,8 @@ def test_report_has_tables_of_quality_against_regret():
         "regret_per_round": 1.5,
         "regret_median": 1.25,
     }
-    row |= {"exact": 1.0, "gap": 0.5, "gap_low": 0.25, "gap_high": 0.75, "gap_median": 0.375}
+    row |= {"exact": 1.0, "regret_gap": 0.5, "regret_gap_low": 0.25}
+    row |= {"regret_gap_high": 0.75, "regret_gap_median": 0.375}
     row |= dict.fromkeys(METRICS, 0.125)
     shown = [
         "mala",
@@ -94,7 +102,7 @@ def test_tail_share_is_shown_beside_the_gap_and_explained(report, elements):
     at = headings.index("gap to exact")
     assert headings[at - 1 : at + 3] == ["median regret", "gap to exact", "median gap", "runs above 3× exact"]
     (caption,) = (text for text in elements.texts["caption"] if text.startswith("Regret and cost."))
-    assert "the share of runs with more than 3 times the mean regret of exact draws" in caption
+    assert "the fraction of runs with more than 3 times the mean regret of exact draws" in caption
     assert "mean acceptance probability, over replicas of the round's own draw" in elements.texts["dd"]
 
 
@@ -102,7 +110,7 @@ def test_diagnostics_without_an_association_are_left_out():
     nothing = [{"diagnostic": metric, "environment": "", "scope": "across cells"} for metric in METRICS]
     assert association_table(nothing) is None
     assert association_table([]) is None
-    across = {"diagnostic": "tv", "environment": "", "scope": "across cells", "spearman": 0.5}
+    across = {"diagnostic": "total_variation", "environment": "", "scope": "across cells", "spearman": 0.5}
     within = {"diagnostic": "rhat", "environment": "sparse", "scope": "mala", "spearman": 0.5}
     assert len(association_table([*nothing[1:], across, within]).rows) == 2
 
@@ -110,7 +118,7 @@ def test_diagnostics_without_an_association_are_left_out():
 def test_reason_for_a_missing_reference_is_shown(tmp_path):
     folder = store(tmp_path / "here")
     with h5py.File(folder / "results.nc", "r+") as file:
-        file["cells/sparse1/diagnostics"].attrs["refused"] = "no reference for 1 of 2 <b>rounds</b>"
+        file["cells/sparse1/diagnostics"].attrs["rejections"] = "no reference for 1 of 2 <b>rounds</b>"
     seal(folder / "results.nc")
     page = write(folder).read_text()
     assert "sparse mala: no reference for 1 of 2 &lt;b&gt;rounds&lt;/b&gt;." in page

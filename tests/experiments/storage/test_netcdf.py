@@ -23,7 +23,7 @@ def tree():
         {"theta": (("chain", "draw", "theta_dim"), rng.normal(size=(2, 5, 4)))}, attrs={"n": 3}
     )
     single = xr.Dataset(
-        {"tv": (("run", "probe"), np.array([[0.1, np.nan]] * 3, "float32"))}, {"probe": [1, 7]}
+        {"total_variation": (("run", "probe"), np.array([[0.1, np.nan]] * 3, "float32"))}, {"probe": [1, 7]}
     )
     return xr.DataTree.from_dict({"/": root, "/round_7/posterior": inner, "/diagnostics": single})
 
@@ -62,7 +62,7 @@ def test_a_changed_file_is_rejected(tmp_path, damage):
     read_tree(path)
     with h5py.File(path, "a") as file:
         if damage == "a value":
-            file["diagnostics/tv"][0, 0] += 1e-6
+            file["diagnostics/total_variation"][0, 0] += 1e-6
         elif damage == "a coordinate":
             file["round"][3] = 31
         elif damage == "an attribute":

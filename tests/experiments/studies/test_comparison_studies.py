@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from helpers.synthetic_comparison import simulation
 
-from experiments.analysis.analyse import analyse
-from experiments.analysis.scaling import THEORY
 from experiments.analysis.verdicts import (
     BASELINES,
     OURS,
@@ -17,6 +15,8 @@ from experiments.cli import commands
 from experiments.config.compose import compose
 from experiments.config.study_files import read_study
 from experiments.execute import job
+from experiments.report.analyse import analyse
+from experiments.studies.table1.scaling import THEORY
 
 
 @pytest.mark.parametrize("name", ["figure1", "table1"])

@@ -71,7 +71,7 @@ def control_draws(rng, posterior, n, spread=1.0, contamination=0.0, stuck=0.0, s
 
 
 def textbook(draws, reference):
-    """Errors of mean and covariance and the spread, computed directly."""
+    """Errors of mean and covariance and the ratio of standard deviations, computed directly."""
     values, vectors = np.linalg.eigh(np.cov(reference.T))
     white = (draws - reference.mean(0)) @ vectors / np.sqrt(values)
     excess = np.linalg.eigvalsh(np.cov(white.T)) - 1
@@ -117,7 +117,7 @@ def test_moment_errors_of_a_control_are_the_known_ones(errors):
         bias, scatter = np.mean(simulated, axis=0) - known, np.std(simulated, axis=0, ddof=1)
         # the scatter is about the closed form, except for the norm of the noise itself
         assert np.all(np.abs(bias) < 0.1 + 0.05 * known)
-        names = ("mean_error", "covariance_error", "spread")
+        names = ("mean_error", "covariance_error", "sd_ratio")
         ours = np.array([diagnosed.metrics[name][run] for name in names])
         z = (ours - known - bias) / scatter
         limit = stats.t.ppf(1 - FALSE_ALARM / 2, REPETITIONS - 1) * np.sqrt(1 + 1 / REPETITIONS)
@@ -149,7 +149,7 @@ def test_total_variation_of_a_control_is_the_known_one(errors):
         )
         if e:
             assert np.abs(gap).sum() / 2 == pytest.approx(e * np.abs(prior - q).sum() / 2)
-        gaps.append(diagnosed.metrics["tv"][run] - folded.sum() / 2)
+        gaps.append(diagnosed.metrics["total_variation"][run] - folded.sum() / 2)
         # TV is half a sum of signs: a replica moves it by 1/n at most, and one of many by less
         scatter.append(np.sqrt(1 / n + 1 / m + 2 / many) / 2)
     assert abs(np.mean(gaps)) < Z * np.linalg.norm(scatter) / RUNS
@@ -215,6 +215,6 @@ def test_samplers_that_refresh_their_momentum_have_an_ebfmi(name, has_energy):
 
 def test_a_stuck_control_has_few_unique_draws_and_an_exact_one_passes_all_diagnostics():
     stuck, exact = measured(stuck=0.95)[0].metrics, measured(spread=1.0)[0].metrics
-    assert np.all(stuck["unique"] < 0.1)
-    assert np.all(exact["unique"] == 1)
-    assert np.all(exact["tv"] < 2.5 * exact["tv_floor"] + 0.02)
+    assert np.all(stuck["fraction_moved"] < 0.1)
+    assert np.all(exact["fraction_moved"] == 1)
+    assert np.all(exact["total_variation"] < 2.5 * exact["total_variation_floor"] + 0.02)

@@ -102,14 +102,14 @@ def test_a_rejected_reference_is_not_used():
         reference_divergent=np.zeros((), int),
         superchains=rng.normal(size=(8, 8, 2)),
         chains=sample_draw(rng, 4, 50),
-        condition=np.ones(()),
+        condition_number=np.ones(()),
         best_arm=np.asarray(1),
         arm_mask=np.ones(3),
     )
     diagnosed = quality(jax.tree.map(lambda x: np.asarray(x)[None], samples))
     assert "R-hat" in diagnosed.rejections[0]
     assert np.isnan(diagnosed.reference_probabilities).all()
-    assert np.isnan(diagnosed.metrics["tv"])
+    assert np.isnan(diagnosed.metrics["total_variation"])
     assert diagnosed.action_probabilities.sum() == pytest.approx(1)
 
 
@@ -127,15 +127,15 @@ def test_a_study_reports_a_rejected_reference(monkeypatch):
         reference_divergent=np.zeros(2, int),
         superchains=rng.normal(size=(2, 8, 8, 5)),
         chains=sample_draw(rng, 2, 4, 50, size=5),
-        condition=np.ones(2),
+        condition_number=np.ones(2),
         best_arm=np.ones(2, int),
         arm_mask=np.ones((2, 32)),
     )
     monkeypatch.setattr(diagnose, "probe_async", lambda *_, **__: lambda: samples)
     groups = diagnose.diagnose(cell, [Snapshot(9, None)], 2, lambda: None)
     message = "no reference for 1 of 2 probed rounds: R-hat"
-    assert groups["diagnostics"].attrs["refused"].startswith(message)
-    assert np.isnan(groups["diagnostics"]["tv"].values).ravel().tolist() == [False, True]
+    assert groups["diagnostics"].attrs["rejections"].startswith(message)
+    assert np.isnan(groups["diagnostics"]["total_variation"].values).ravel().tolist() == [False, True]
     assert np.isnan(groups["diagnostics"]["action_probability_exact"].values[1]).all()
 
 
@@ -155,17 +155,23 @@ def test_costs_and_probabilities_are_those_of_the_draws():
         reference_divergent=np.zeros(1, int),
         superchains=rng.normal(size=(1, 8, 8, 2)),
         chains=chains,
-        condition=np.array([7.0]),
+        condition_number=np.array([7.0]),
         best_arm=np.array([2]),
         arm_mask=np.ones((1, 3)),
     )
     metrics = quality(samples).metrics
-    known = {"acceptance_rate": 0.5, "divergences": 0.25, "best_arm": 0.25, "best_arm_exact": 0.75, "tv": 0.5}
+    known = {
+        "acceptance_rate": 0.5,
+        "num_divergent": 0.25,
+        "best_arm": 0.25,
+        "best_arm_exact": 0.75,
+        "total_variation": 0.5,
+    }
     for name, value in known.items():
         assert metrics[name] == pytest.approx(value)
     assert metrics["ess_per_gradient"] == pytest.approx(metrics["ess_bulk"] / 600)
     assert np.isnan(metrics["ebfmi"])
-    assert metrics["condition"] == 7
+    assert metrics["condition_number"] == 7
     gradient_free = samples._replace(chains=chains._replace(num_gradients=np.zeros(shape)))
     assert np.isnan(quality(gradient_free).metrics["ess_per_gradient"])
 
@@ -179,6 +185,6 @@ def test_without_exact_draws_a_gated_reference_is_used():
     samples = probe(Sparse(dim=3), agent, simulation.snapshots[0], runs=2, seed=0, sizes=sizes)
     diagnosed = quality(samples)
     assert diagnosed.rejections == ["", ""]
-    assert np.all(diagnosed.metrics["tv"] < 0.15)
+    assert np.all(diagnosed.metrics["total_variation"] < 0.15)
     for probabilities in (diagnosed.action_probabilities, diagnosed.reference_probabilities):
         np.testing.assert_allclose(probabilities.sum(axis=1), 1)

@@ -63,10 +63,13 @@ def test_in_a_grid_a_setting_counts_for_the_components_that_have_it():
             "these have it: window",
         ),
         (["sampler.adaptation=windw"], "unknown adaptation 'windw' (did you mean 'window'?)"),
-        (["sampler.preconditioner=true"], "unknown preconditioner 'True'; valid: dense, diagonal, none"),
+        (
+            ["sampler.preconditioner=true"],
+            "unknown preconditioner 'true' (did you mean 'dense'?); valid: dense, diagonal, none",
+        ),
         (
             ["sampler.adaptation=window", "sampler.adaptation.num_steps=0"],
-            "sampler 'mala': num_steps=0 must be a whole number, at least 1",
+            "sampler 'mala': adaptation.num_steps=0 must be a whole number, at least 1",
         ),
         (
             ["sampler=sgld", "sampler.adaptation=window"],

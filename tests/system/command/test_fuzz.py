@@ -119,13 +119,13 @@ NO_LIMIT = {
 
 def undrawn(folder, *_):
     folder.mkdir(exist_ok=True)
-    return Drawn([], [])
+    return Drawn([], {}, [])
 
 
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(job, "simulate", pretended)
-    monkeypatch.setattr("experiments.analysis.analyse.draw", undrawn)
+    monkeypatch.setattr("experiments.report.analyse.draw", undrawn)
 
 
 @pytest.mark.slow

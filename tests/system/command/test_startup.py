@@ -13,9 +13,7 @@ from experiments.cli.completion import BENCHMARKS, complete_override
 from experiments.config import catalogue as catalogue_module
 from experiments.config.catalogue import FILE, from_file, from_registries, load_catalogue, to_json
 from experiments.config.cell import GROUPS
-from experiments.config.keys import DIAGNOSTICS, NUMBERS, OPTIONS
 from experiments.config.request import parse_request
-from experiments.config.validate import OLD_KEYS
 from samplers.errors import InputError
 from samplers.settings import settings, traced_float
 
@@ -100,6 +98,28 @@ def test_completion_needs_no_jax(line, expected):
     assert not {*modules} & {*HEAVY}
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("sampler.preconditioner", ["dense", "diagonal", "none"]),
+        ("sampler.adaptation", ["none", "dual_averaging", "window"]),
+        (
+            "posterior.variance",
+            ["revealed", "revealed_after", "estimated", "modelled", "modelled_by_context"],
+        ),
+        ("posterior.maximum", ["hard", "logsumexp", "softplus"]),
+        ("agent.warm_start", ["true", "false"]),
+        ("precision", ["float64", "float32"]),
+        ("backend", ["local", "dask"]),
+        ("sampler.num_steps", []),
+        ("nothing", []),
+    ],
+)
+def test_choices_of_a_setting_are_completed(key, expected):
+    assert complete_override([], f"{key}=") == [f"{key}={name}" for name in expected]
+    assert complete_override([key, "="], "") == expected
+
+
 def test_completed_benchmarks_are_all_that_exist():
     from experiments.bench import PARTS
 
@@ -174,17 +194,16 @@ def test_a_component_is_checked_by_name_and_by_its_keys():
         member.keys_with({"adaptation": ["windo"]})
 
 
-def test_old_keys_are_rejected_with_the_current_key():
-    catalogue = from_file()
-    plain = {*OPTIONS, *DIAGNOSTICS, *NUMBERS, *catalogue}
-    settings_ = {
-        f"{group}.{key}"
-        for group, members in catalogue.items()
-        for member in members.values()
-        for key in member.settings or ()
-    }
-    for old, new in OLD_KEYS.items():
-        assert new in plain | settings_
-        assert old not in plain | settings_
-        with pytest.raises(InputError, match=f"unknown key '{old}' .did you mean '{new}'"):
-            parse_request([f"{old}=1"])
+def test_public_functions_of_experiments_are_imported_when_they_are_used():
+    program = (
+        "import sys, experiments\n"
+        f"assert not {{*{HEAVY!r}}} & {{name.partition('.')[0] for name in sys.modules}}\n"
+        "from experiments import analyse, compose, load_results\n"
+        "from experiments.execute import execute, prepare\n"
+        "assert all(map(callable, (analyse, compose, load_results, execute, prepare)))\n"
+        "print(experiments.absent)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.splitlines()[-1] == "AttributeError: module 'experiments' has no attribute 'absent'"

@@ -13,12 +13,12 @@ import pytest
 from distributed import Client, LocalCluster
 from helpers.stored_bits import results
 
-from experiments.analysis.analyse import analyse
 from experiments.cli import commands
 from experiments.config.compose import compose
 from experiments.execute import job, runner
 from experiments.execute.cell_status import DONE
 from experiments.execute.dask_backend import concatenate_runs, connect, distribute
+from experiments.report.analyse import analyse
 from experiments.storage import folder as store
 from fgtsva_ppl import SGLD, Sparse, Thompson, simulate
 from fgtsva_ppl.simulation import Record

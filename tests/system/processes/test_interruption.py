@@ -11,18 +11,10 @@ from pathlib import Path
 
 import pytest
 from helpers.played_rounds import rest_is_slow
-from helpers.stored_bits import results
+from helpers.stored_bits import OVERRIDES, results
 
 from experiments.cli import signals
 
-OVERRIDES = (
-    "environment=sparse",
-    "sampler=exact,mala",
-    "environment.dim=3",
-    "rounds=120",
-    "runs=6",
-    "diagnostics.runs=0",
-)
 LONGER = (*OVERRIDES, "rounds=16000", "record_every=16")
 KILLS, ENOUGH = 14, 8  # how many are tried, how many must come before the end
 LONG = (

@@ -8,20 +8,12 @@ from pathlib import Path
 
 import pytest
 from helpers.played_rounds import rest_is_slow
-from helpers.stored_bits import results
+from helpers.stored_bits import OVERRIDES, results
 
 from experiments.cli import commands
 from experiments.storage import files
 from experiments.storage.locks import Locks
 
-OVERRIDES = (
-    "environment=sparse",
-    "sampler=exact,mala",
-    "environment.dim=3",
-    "rounds=120",
-    "runs=6",
-    "diagnostics.runs=0",
-)
 PROGRAM = """
 import sys
 sys.argv = ["fgtsva", "run", *sys.argv[1:]]

@@ -6,13 +6,14 @@ from helpers.montecarlo import SEED
 from helpers.synthetic_comparison import study, tree, verdicts_of
 from scipy import stats
 
+from experiments import studies
 from experiments.analysis.results import StudyResults
-from experiments.analysis.scaling import THEORY, exponent, exponent_difference
 from experiments.analysis.statistics import paired_ratio
 from experiments.analysis.verdicts import (
     NOT_REPRODUCED,
     REPRODUCED,
 )
+from experiments.studies.table1.scaling import THEORY, exponent, exponent_difference, scaling_lines
 
 
 def power_law(cell, d=1.0, variance=0.5):
@@ -35,8 +36,8 @@ def table1(scaling, rate=lambda name: 0.3):
 
 def test_exponents_of_power_laws_are_recovered():
     composed, data = table1(lambda cell, name: power_law(cell, d=1.2, variance=0.4))
-    table = StudyResults.from_cells("table1", composed.cells, data, composed.comparison).scaling
-    rows = table.to_dict(orient="records")
+    results = StudyResults.from_cells("table1", composed.cells, data, composed.comparison)
+    rows = studies.tables(results)["scaling"].frame.to_dict(orient="records")
     assert {row["algorithm"] for row in rows} == set(THEORY)
     assert len(rows) == len(THEORY) * 4 * 2
     for row in rows:
@@ -79,7 +80,7 @@ def test_intervals_of_exponents_have_their_coverage():
 
 def test_differences_of_exponents_are_paired():
     composed, data = table1(lambda cell, name: power_law(cell, d=1.5 if name == "LinVDTS-style" else 1.0))
-    result = StudyResults.from_cells("table1", composed.cells, data, composed.comparison).scaling_lines
+    result = scaling_lines(StudyResults.from_cells("table1", composed.cells, data, composed.comparison))
     first, second = (
         next(line for line in result if line.name == name) for name in ("FGTS-VA (exact)", "LinVDTS-style")
     )

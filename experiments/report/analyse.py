@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from experiments import studies
 from experiments.analysis.load import load_results
 from experiments.analysis.results import DONE, StudyResults
 from experiments.analysis.summary import Row, to_csv
 from experiments.analysis.verdicts import to_markdown
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel
+from experiments.config.text import override_text
 from experiments.figures.draw import draw
 from experiments.report.page import Content, render
 from experiments.storage.errors import StoreError
@@ -34,8 +36,8 @@ def analyse(folder: Path | str, warn: Callable[[str], None] = print) -> Analysis
     """Writes everything that follows from the stored cells of a study.
 
     Reads `config.yaml` and `results.nc` alone. Writes `summary.csv`; where there is something to put into them,
-    `association.csv`, `by_round.csv`, `cost.csv`, `standings.csv`, `scaling.csv` and `verdicts.md`; the figures; and
-    `report.html`.
+    `association.csv`, `by_round.csv`, `cost.csv`, `standings.csv`, the study's own tables and `verdicts.md`; the
+    figures; and `report.html`.
 
     Args:
         folder: the output folder of a run.
@@ -61,29 +63,29 @@ def analyse(folder: Path | str, warn: Callable[[str], None] = print) -> Analysis
 def _write(results: StudyResults, folder: Path, warn: Callable[[str], None]) -> Analysis:
     for place in (folder, folder / "figures"):
         remove_partial_files(place)
-    verdicts = _if_possible(lambda: results.verdicts, warn)
-    findings = _if_possible(lambda: results.findings, warn)
-    for name, table in tables(results).items():
+    verdicts = _if_possible(lambda: studies.verdicts(results), warn)
+    findings = _if_possible(lambda: studies.findings(results), warn)
+    own = studies.tables(results)
+    for name, table in (tables(results) | {name: one.frame for name, one in own.items()}).items():
         write_atomically(folder / f"{name}.csv", to_csv(table))
     if verdicts:
         text = to_markdown(results.title, verdicts, results.comparison.choices)
         write_atomically(folder / "verdicts.md", text.encode())
-    figures = draw(folder / "figures", results)
+    figures = draw(folder / "figures", studies.figures(results))
     for line in figures.failures:
         warn(f"A figure could not be drawn: {line}")
-    page = render(Content(results, findings, verdicts, figures))
+    page = render(Content(results, findings, verdicts, own, figures))
     write_atomically(folder / "report.html", page.encode())
     return Analysis(folder, results.summary_rows, results.standing_rows, failures(results), bool(verdicts))
 
 
 def tables(results: StudyResults) -> dict[str, pd.DataFrame]:
-    """The tables that are written as CSV, by name; those without rows are left out, but for the summary."""
+    """The tables of any study, by the name of their CSV file; those without rows are left out, but for the summary."""
     others = {
         "by_round": results.by_round,
         "association": results.association_table,
         "cost": results.cost_table,
         "standings": results.standings,
-        "scaling": results.scaling,
     }
     return {"summary": results.summary, **{name: table for name, table in others.items() if len(table)}}
 
@@ -99,7 +101,7 @@ def failures(results: StudyResults) -> list[str]:
 
 
 def _settings(cell: Cell) -> str:
-    return " ".join(f"{key}={'null' if value is None else value}" for key, value in cell.flat.items())
+    return " ".join(f"{key}={override_text(value)}" for key, value in cell.flat.items())
 
 
 def _if_possible[T](derive: Callable[[], list[T]], warn: Callable[[str], None]) -> list[T]:

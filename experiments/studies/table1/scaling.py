@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from experiments.analysis.arrays import CellData
-from experiments.analysis.hyperparameters import LEVELS, TunedAlgorithm, growth, halves
+from experiments.analysis.hyperparameters import LEVELS, growth, halves
+from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, bootstrap
 from experiments.analysis.summary import Row
 from experiments.config.cell import Cell
@@ -89,9 +89,9 @@ class Line(NamedTuple):
         return THEORY[self.name][self.axis.column] if self.name in THEORY else None
 
 
-def lines(algorithms: Sequence[TunedAlgorithm], data: CellData) -> list[Line]:
+def scaling_lines(results: StudyResults) -> list[Line]:
     """Every algorithm along every axis that has at least two points, and where nothing else varies."""
-    fitted = []
+    fitted, algorithms = [], results.tuned_algorithms
     for name in dict.fromkeys(algorithm.name for algorithm in algorithms):
         for axis in AXES:
             for level in LEVELS:
@@ -101,7 +101,7 @@ def lines(algorithms: Sequence[TunedAlgorithm], data: CellData) -> list[Line]:
                 )
                 x = np.unique([axis.x(cell) for cell in on])
                 if len(on) > 1 and x.size == len(on):
-                    both = np.stack([halves(data[cell.id]) for cell in on], axis=1)
+                    both = np.stack([halves(results.data[cell.id]) for cell in on], axis=1)
                     fitted.append(Line(name, level, axis, x, both[..., 0], both[..., 1]))
     return fitted
 
