@@ -128,6 +128,10 @@ class Agent(ABC):
         """Gradients that a decision takes with these settings, for estimates of time."""
         return 0
 
+    def num_parameters(self, shape: Shape) -> int:
+        """Number of parameters that the agent infers: its matrices have this many rows."""
+        return shape.dim
+
     def for_horizon(self, rounds: int) -> "Agent":
         """Fills in every setting that is derived from the number of rounds."""
         return self

@@ -11,8 +11,8 @@ from jax import Array
 
 from experiments.bench.timing import Measure, at_least, fastest
 from fgtsva_ppl import FGTSVA, NUTS, Sparse, Thompson, simulate
+from samplers.gaussian import Gaussian
 from samplers.reference import tilted_gaussian
-from samplers.target import Gaussian
 
 DIM = 5
 TURNS = 3

@@ -5,11 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from samplers.sgmcmc._fast_normal import normal_rows, threefry
 
 from samplers import PSGLD, SGLD, Identity, SamplerState, Target
 from samplers.adaptation.curvature import MAX_DIM_SQUARING, NUM_SQUARINGS, largest_eigenvalue_by_squaring
 from samplers.markov import STEPS_PER_BLOCK
-from samplers.sgmcmc._fast_normal import normal_rows, threefry
 
 PRECISION = jnp.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]])
 BOWL = Target(lambda x: -x @ PRECISION @ x / 2 - jnp.sum(jnp.cos(x)), lambda x: PRECISION)
