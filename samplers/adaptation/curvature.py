@@ -50,7 +50,7 @@ def largest_eigenvalue_of_tridiagonal(
     diagonal: Float[Array, " size"], couplings: Float[Array, " size_less_one"]
 ) -> Float[Array, ""]:
     """Returns the largest eigenvalue of a symmetric tridiagonal matrix, by bisection with Sturm sequences."""
-    sums = jnp.pad(couplings, (0, 1)) + jnp.pad(couplings, (1, 0))
+    sums = jnp.pad(jnp.abs(couplings), (0, 1)) + jnp.pad(jnp.abs(couplings), (1, 0))
     low, high = jnp.max(diagonal), jnp.max(diagonal + sums)  # a diagonal element, and Gershgorin's bound
     squares = couplings**2
 
