@@ -47,7 +47,8 @@ def fold_in(key: Key[Array, ""], number: Int[Array, "*numbers"] | int) -> Key[Ar
     if not is_supported(key):
         folded: Array = jnp.vectorize(lambda count: jax.random.fold_in(key, count))(counts)
         return folded
-    words = threefry(*jax.random.key_data(key), jnp.zeros_like(counts), counts)
+    first, second = jax.random.key_data(key)
+    words = threefry(first, second, jnp.zeros_like(counts), counts)
     return jax.random.wrap_key_data(jnp.stack(words, axis=-1))
 
 
@@ -65,7 +66,8 @@ def uniform(
     if not (is_supported(key) and jnp.result_type(float) == np.float64):
         return jax.random.uniform(key, tuple(shape), minval=minval, maxval=maxval)
     counts = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
-    high, low = threefry(*jax.random.key_data(key), jnp.zeros_like(counts), counts)
+    first, second = jax.random.key_data(key)
+    high, low = threefry(first, second, jnp.zeros_like(counts), counts)
     bits = (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
     fraction = jax.lax.bitcast_convert_type((bits >> np.uint64(12)) | ONE, jnp.float64) - 1.0
     return jnp.maximum(minval, fraction * (maxval - minval) + minval)

@@ -86,6 +86,10 @@ class Thompson(Agent):
         return self.model(shape.arms, shape.dim).size
 
     @override
+    def stores_rounds(self, shape: Shape) -> bool:
+        return not self.model(shape.arms, shape.dim).linear and not self.sampler.batch_size
+
+    @override
     def for_horizon(self, rounds: int) -> "Thompson":
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
