@@ -128,6 +128,14 @@ class Agent(ABC):
         """Gradients that a decision takes with these settings, for estimates of time."""
         return 0
 
+    def num_parameters(self, shape: Shape) -> int:
+        """Number of parameters that the agent infers: its matrices have this many rows."""
+        return shape.dim
+
+    def stores_rounds(self, shape: Shape) -> bool:
+        """Whether all rounds are stored, so that a gradient costs the more the longer the run."""
+        return False
+
     def for_horizon(self, rounds: int) -> "Agent":
         """Fills in every setting that is derived from the number of rounds."""
         return self

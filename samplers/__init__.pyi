@@ -16,6 +16,9 @@ from .base import Step as Step
 from .errors import InputError as InputError
 from .from_blackjax import as_kernel as as_kernel
 from .from_blackjax import from_blackjax as from_blackjax
+from .gaussian import Gaussian as Gaussian
+from .gaussian import Moments as Moments
+from .gaussian import Tilt as Tilt
 from .markov import AdjustedSampler as AdjustedSampler
 from .markov import MarkovSampler as MarkovSampler
 from .markov import PreconditionedSampler as PreconditionedSampler
@@ -44,7 +47,6 @@ from .sgmcmc.sgld import SGLD as SGLD
 from .sgmcmc.sgnht import SGNHT as SGNHT
 from .sgmcmc.ulmc import ULMC as ULMC
 from .smc.smc import SMC as SMC
-from .target import Gaussian as Gaussian
 from .target import Target as Target
 from .vi.fullrank_vi import FullrankVI as FullrankVI
 from .vi.laplace import Laplace as Laplace

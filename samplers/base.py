@@ -130,6 +130,11 @@ class Sampler(ABC):
         return 0
 
     @property
+    def uses_moments(self) -> bool:
+        """Whether `Target.moments` is used, so that it pays to keep them from target to target."""
+        return False
+
+    @property
     def adapts_between_rounds(self) -> bool:
         """Whether the sampler learns from target to target, so that restarting it loses something."""
         return False

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Key
 
+from samplers._threefry import split
 from samplers.adaptation.base import Adaptation, NoAdaptation
 from samplers.adaptation.preconditioning import STEP_SIZE_RULES, Dense, Preconditioned, Preconditioner
 from samplers.base import Cost, Draw, Kernel, Sampler, SamplerState, Start, Step
@@ -70,7 +71,7 @@ class MarkovSampler(Sampler):
     @override
     def sample(self, key: Key[Array, ""], target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         adaptation = self._adaptation
-        init_key, step_key = jax.random.split(key)
+        init_key, step_key = split(key)
         preconditioned = self.precondition(target, state.position)
         num_gradients = jnp.asarray(preconditioned.num_gradients)
         init_key, warm_up = adaptation.warm_up(
@@ -108,7 +109,7 @@ class MarkovSampler(Sampler):
         """Returns every position of a chain of `num_draws` transitions, without further adaptation."""
         preconditioned = self._adaptation.apply(self.precondition(target, state.position), state.carry)
         kernel = self.kernel(preconditioned)
-        init_key, step_key = jax.random.split(key)
+        init_key, step_key = split(key)
         transition = self._transition(preconditioned, kernel)
 
         def report(carry: Any, row: tuple[Any, Array]) -> tuple[Any, Draw]:
@@ -147,6 +148,11 @@ class PreconditionedSampler(MarkovSampler):
         doc="unit of the step size: the largest curvature, from the precision where it is known, else by power "
         "iterations (curvature); always by power iterations (power); none (constant)",
     )
+
+    @property
+    @override
+    def uses_moments(self) -> bool:
+        return self.preconditioner.uses_moments
 
     @override
     def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:

@@ -5,19 +5,8 @@ from typing import NamedTuple
 
 import jax
 from jax import Array
-from jaxtyping import Float
 
-
-class Gaussian(NamedTuple):
-    """A normal distribution in information form: log-density -x'Px/2 + b'x up to a constant.
-
-    Attributes:
-        precision: P.
-        shift: b = P times the mean.
-    """
-
-    precision: Float[Array, "*batch size size"]
-    shift: Float[Array, "*batch size"]
+from samplers.gaussian import Gaussian, Moments, Tilt
 
 
 class Target(NamedTuple):
@@ -31,6 +20,8 @@ class Target(NamedTuple):
         minibatch_gradient: (key, position, batch size) -> an unbiased estimate of the gradient.
         exact_draws: (key, number) -> several exact draws (number, size), where that is cheaper than one by one.
         prior: Draws one position from the distribution before any data.
+        moments: Computes mean and covariance of `gaussian`, where these are at hand.
+        tilt: The other factor of the density, if it has this form: log-density = gaussian + scale max_a <a, x>.
     """
 
     logdensity: Callable[[Array], Array]
@@ -40,6 +31,8 @@ class Target(NamedTuple):
     minibatch_gradient: Callable[[Array, Array, int], Array] | None = None
     exact_draws: Callable[[Array, int], Array] | None = None
     prior: Callable[[Array], Array] | None = None
+    moments: Callable[[], Moments] | None = None
+    tilt: Tilt | None = None
 
 
 def with_gradient(

@@ -11,7 +11,7 @@ import jax
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.bench import draws, latency, paper, rounds
+from experiments.bench import draws, latency, paper, rounds, sizes
 from experiments.bench.timing import Measure
 from experiments.config.provenance import code_version, versions
 from experiments.storage.files import write_atomically
@@ -19,6 +19,7 @@ from samplers.errors import InputError, did_you_mean
 
 PARTS: dict[str, Callable[[bool], list[Measure]]] = {
     "paper": paper.measure,
+    "sizes": sizes.measure,
     "linear": rounds.linear,
     "exact_draws": draws.exact_draws,
     "nuts": draws.nuts,

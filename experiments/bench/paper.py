@@ -55,8 +55,8 @@ def measure(quick: bool) -> list[Measure]:
     measures.append(Measure(PART, f"NumPy, one core, from {NUMPY_RUNS} runs", loop, "s"))
     if "C" in times:
         measures += [
-            at_most(PART, "ours / C, clock", times["ours"].seconds / times["C"].seconds, 2),
-            at_most(PART, "ours / C, all cores", times["ours"].cpu / times["C"].cpu, 2),
+            at_most(PART, "ours / C, clock", times["ours"].seconds / times["C"].seconds, 1.5),
+            at_most(PART, "ours / C, all cores", times["ours"].cpu / times["C"].cpu, 1.5),
         ]
     else:
         measures.append(Measure(PART, "C: no compiler with OpenMP here", None, ""))

@@ -8,15 +8,20 @@ import jax
 
 from experiments.config.cell import Cell
 from experiments.config.study import Study
+from fgtsva_ppl.simulation.batching import lanes_for, round_up
 
-# Seconds on two cores of an ordinary machine, fitted to the times that the studies took.
+# Seconds on an ordinary machine, fitted to the times that the studies and the bandits of `fgtsva bench` took.
 COMPILE = 5.0  # of a program that simulates
 COMPILE_PROBES = 6.0  # of a program that draws for probe rounds
 PROBE = 0.02  # of a probed round of a run
-ROUND = 1.2e-6  # of a decision with 160 numbers in its action set, without gradients
-GRADIENT = 3.0e-7  # of such a round's posterior
 STORE = 0.1  # of a cell's files and its share of figures
-ACTION_SET = 160.0  # numbers in an action set: 32 arms, 5 dimensions
+# Seconds of a core.
+ROUND = 2.4e-6  # of a decision among others, without gradients and products
+ROUND_ALONE = 2.5e-5  # the same where runs are too large to be computed side by side
+GRADIENT = 3e-7  # of a gradient among others, without its products
+GRADIENT_ALONE = 1.5e-6
+NUMBER = 4e-9  # of a number in an action set that is drawn anew in each round
+PRODUCT = 4e-10  # of a multiplication and addition
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,22 @@ def _program(cell: Cell) -> Any:
 
 
 def _simulation_seconds(cell: Cell) -> float:
-    shape, gradients = cell.environment.shape, cell.agent.expected_gradients
-    size = max(1.0, shape.arms * shape.dim / ACTION_SET) ** 0.5  # arms are evaluated together
-    return cell.rounds * cell.runs * size * (ROUND + GRADIENT * gradients)
+    """Clock seconds of a cell's rounds, on as many devices as JAX has."""
+    devices = len(jax.devices())
+    lanes = lanes_for(cell.environment.shape, cell.agent)
+    runs = round_up(cell.runs, lanes * devices)
+    return runs * cell.rounds * _round_seconds(cell, alone=lanes == 1) / devices
+
+
+def _round_seconds(cell: Cell, alone: bool) -> float:
+    """Core seconds of a round of one run."""
+    shape, agent = cell.environment.shape, cell.agent
+    size, gradients = agent.num_parameters(shape), agent.expected_gradients
+    numbers = 0 if shape.fixed_actions else shape.arms * shape.dim
+    if agent.stores_rounds(shape):  # a gradient goes through all data so far, on average half of the rounds
+        products = 6 * size * (cell.rounds / 2 + shape.arms)
+    else:
+        products = 2 * size**2 + shape.arms * shape.dim
+    update = 6 * size**2 + 4 * shape.arms * shape.dim
+    overhead, gradient = (ROUND_ALONE, GRADIENT_ALONE) if alone else (ROUND, GRADIENT)
+    return overhead + NUMBER * numbers + PRODUCT * update + gradients * (gradient + PRODUCT * products)

@@ -10,8 +10,17 @@ from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
 from fgtsva_ppl.posteriors import FGTSVA, History, Posterior, posterior_target
+from fgtsva_ppl.posteriors.exact import gaussian_part
 from fgtsva_ppl.posteriors.gradient_cache import refresh_gradient_cache, update_gradient_cache
-from fgtsva_ppl.posteriors.history import Anchor, GradientCache, ProgramShape, empty, grown
+from fgtsva_ppl.posteriors.history import (
+    Anchor,
+    GaussianCache,
+    GradientCache,
+    ProgramShape,
+    SufficientStatistics,
+    empty,
+    grown,
+)
 from fgtsva_ppl.rewards import AnyReward, FlatModel, Linear, flat_model
 from fgtsva_ppl.rewards.inspection import check_values
 from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
@@ -73,6 +82,14 @@ class Thompson(Agent):
         return self.sampler.expected_gradients
 
     @override
+    def num_parameters(self, shape: Shape) -> int:
+        return self.model(shape.arms, shape.dim).size
+
+    @override
+    def stores_rounds(self, shape: Shape) -> bool:
+        return not self.model(shape.arms, shape.dim).linear and not self.sampler.batch_size
+
+    @override
     def for_horizon(self, rounds: int) -> "Thompson":
         return dataclasses.replace(self, posterior=self.posterior.for_horizon(rounds))
 
@@ -104,7 +121,22 @@ class Thompson(Agent):
             curvature = jnp.zeros((model.size, model.size))
             cache = GradientCache(curvature, anchor, ProgramShape(shape.arms, shape.dim))
             history = history._replace(gradient_cache=cache)
+        if self._keeps_moments(model):
+            history = self._with_moments(history, ProgramShape(shape.arms, shape.dim))
         return ThompsonState(history, sampler)
+
+    def _keeps_moments(self, model: FlatModel) -> bool:
+        """Whether the posterior's Gaussian part is kept by its moments, with a rank-one update for each datum."""
+        rescales = self.posterior.variance_model.rescales
+        return self.sampler.uses_moments and model.gaussian is not None and not rescales
+
+    def _with_moments(self, history: History, shape: ProgramShape) -> History:
+        """Computes the moments from the data, without the rounding errors of updates."""
+        prior = self.model(shape.arms, shape.dim).gaussian
+        assert prior is not None
+        assert isinstance(history.data, SufficientStatistics)
+        moments = gaussian_part(prior, history.data).moments()
+        return history._replace(gaussian_cache=GaussianCache(moments, shape))
 
     def model(self, arms: int, dim: int) -> FlatModel:
         """The reward's program, for rounds of `arms` arms with `dim` features each."""
@@ -125,11 +157,13 @@ class Thompson(Agent):
 
     @override
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history, and refreshes the summaries that samplers with minibatches use."""
+        """Makes room in the history, and computes the summaries of its data anew."""
         history = grown(state.history, capacity)
         if history.gradient_cache is not None:
             model = self.model(history.gradient_cache.shape.arms, history.gradient_cache.shape.dim)
             history = refresh_gradient_cache(self.posterior, model, history, state.sampler.position)
+        if history.gaussian_cache is not None:
+            history = self._with_moments(history, history.gaussian_cache.shape)
         return state._replace(history=history)
 
     @override

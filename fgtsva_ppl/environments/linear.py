@@ -11,6 +11,7 @@ from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.environments.noise import ConstantNoise, DenseNoise, SparseNoise, StationaryNoise
 from fgtsva_ppl.types import Environment, Outcome, Round, Shape
+from samplers import _fast_normal, _threefry
 from samplers.errors import InputError
 from samplers.settings import flag, settings, static_int, traced_float
 
@@ -69,11 +70,11 @@ class LinearEnvironment(Environment):
 
     @override
     def round(self, key: Key[Array, ""], instance: Instance, t: Int[Array, ""]) -> tuple[Round, Outcome]:
-        actions_key, sigma_key, noise_key = jax.random.split(key, 3)
+        actions_key, sigma_key, noise_key = _threefry.split(key, 3)
         actions = self.round_actions(actions_key) if instance.actions is None else instance.actions
         sigma = self.noise.sigma(sigma_key)
         deviation = sigma / 2 if self.subgaussian else sigma
-        outcome = Outcome(actions @ instance.theta, deviation * jax.random.normal(noise_key))
+        outcome = Outcome(actions @ instance.theta, deviation * _threefry.normal(noise_key))
         return Round(actions, sigma), outcome
 
 
@@ -199,4 +200,7 @@ class Contextual(LinearEnvironment):
 
     @override
     def round_actions(self, key: Key[Array, ""]) -> Float[Array, "arms dim"]:
-        return unit_vectors(key, (self.arms, self.dim))
+        directions = _fast_normal.normal(
+            key, (self.arms, self.dim)
+        )  # most of a round's cost in high dimensions
+        return directions / jnp.linalg.norm(directions, axis=-1, keepdims=True)

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple, override
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Key
 
+from samplers import _threefry
 from samplers.registry import Registry
 from samplers.settings import settings, traced_float
 
@@ -69,7 +69,7 @@ class SparseNoise(StationaryNoise):
 
     @override
     def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
-        return jnp.where(jax.random.uniform(key) < self.p, self.scale, 0.0)
+        return jnp.where(_threefry.uniform(key) < self.p, self.scale, 0.0)
 
 
 @settings
@@ -85,7 +85,7 @@ class DenseNoise(StationaryNoise):
 
     @override
     def sigma(self, key: Key[Array, ""], context: RoundContext = FIRST_ROUND) -> Float[Array, ""]:
-        return self.scale * jnp.abs(jax.random.normal(key))  # |N(0, 1)| is the root of a chi^2_1 variable
+        return self.scale * jnp.abs(_threefry.normal(key))  # |N(0, 1)| is the root of a chi^2_1 variable
 
 
 @settings

@@ -12,7 +12,8 @@ from fgtsva_ppl.posteriors.gradient_cache import minibatch_gradient_of, precisio
 from fgtsva_ppl.posteriors.history import History, SufficientStatistics
 from fgtsva_ppl.rewards import FlatModel
 from fgtsva_ppl.types import Round
-from samplers.target import Gaussian, Target
+from samplers.gaussian import Gaussian
+from samplers.target import Target
 
 
 def posterior_program(

@@ -12,8 +12,9 @@ from fgtsva_ppl.rewards import FiniteProgram, LinearFunction, Program
 from fgtsva_ppl.rewards.model import GaussianPrior
 from fgtsva_ppl.types import Round
 from samplers._argmax import argmax
+from samplers.gaussian import Gaussian, Tilt
 from samplers.reference import tilted_gaussian
-from samplers.target import Gaussian, Target, with_gradient
+from samplers.target import Target, with_gradient
 
 
 def gaussian_part(prior: GaussianPrior, data: SufficientStatistics) -> Gaussian:
@@ -27,27 +28,28 @@ def gaussian_part(prior: GaussianPrior, data: SufficientStatistics) -> Gaussian:
 def with_exact_draws(
     target: Target, gaussian: Gaussian, posterior: Posterior, history: History, round: Round
 ) -> Target:
-    """Adds the analytic gradient and exact draws of a Gaussian tilted by lambda_t max_a <a, theta>.
+    """Adds moments, analytic gradient and exact draws of a Gaussian tilted by lambda_t max_a <a, theta>.
 
-    The bonus must have this form: a hard maximum without a cap over one action set. Else the target is returned as it
-    is.
+    The bonus must have this form: a hard maximum without a cap over one action set. Else only the moments are added.
     """
+    target = target._replace(moments=lambda: history.moments or gaussian.moments())
     if posterior.maximum != "hard" or posterior.cap is not None or history.past is not None:
         return target
-    lam = posterior.tilt(history, round)
-    actions = jnp.asarray(round.actions)
+    tilt = Tilt(jnp.asarray(round.actions), posterior.tilt(history, round))
+    actions, lam = tilt
     precision, shift = gaussian
 
     def gradient(position: Array) -> Array:
         return shift - precision @ position + lam * actions[argmax(actions @ position)]
 
     def tilted() -> tilted_gaussian.TiltedGaussian:
-        return tilted_gaussian.tilt(gaussian, round.actions, lam)
+        return tilted_gaussian.tilt_moments(history.moments or gaussian.moments(), tilt)
 
     return target._replace(
         logdensity=with_gradient(target.logdensity, gradient),
         exact=lambda key: tilted_gaussian.exact_draw(key, tilted()),
         exact_draws=lambda key, number: tilted_gaussian.exact_draws(key, tilted(), number),
+        tilt=tilt,
     )
 
 

@@ -14,6 +14,7 @@ from jax import Array
 from jaxtyping import Float, Int
 
 from fgtsva_ppl.rewards import LinearFunction, RewardFunction
+from samplers.gaussian import Moments
 
 SMALLEST_CAPACITY = 64  # rounds that a buffer first has room for
 
@@ -141,6 +142,18 @@ class GradientCache(NamedTuple):
     shape: ProgramShape
 
 
+class GaussianCache(NamedTuple):
+    """The Gaussian part of a linear posterior, updated with each datum.
+
+    Attributes:
+        moments: Mean, covariance and its root.
+        shape: To look up the reward's program again.
+    """
+
+    moments: Moments
+    shape: ProgramShape
+
+
 class History(NamedTuple):
     """Everything that the posterior of a round depends on, except the round itself.
 
@@ -152,6 +165,7 @@ class History(NamedTuple):
         total_variance: Lambda_{t-1}, the sum of the rounds' (floored) variances.
         rounds: t - 1.
         gradient_cache: None unless gradients come from minibatches.
+        gaussian_cache: None unless the sampler uses the moments of a linear posterior's Gaussian part.
     """
 
     data: Data
@@ -159,6 +173,12 @@ class History(NamedTuple):
     total_variance: Float[Array, ""]
     rounds: Int[Array, ""]
     gradient_cache: GradientCache | None = None
+    gaussian_cache: GaussianCache | None = None
+
+    @property
+    def moments(self) -> Moments | None:
+        """The moments of a linear posterior's Gaussian part, if they are kept."""
+        return None if self.gaussian_cache is None else self.gaussian_cache.moments
 
     def added(
         self,
@@ -182,8 +202,18 @@ class History(NamedTuple):
         past = self.past
         if past is not None:
             past = ActionSets(past.actions.at[index].set(actions), past.present.at[index].set(1.0))
-        data = self.data.added(actions[action], reward, weight, index)
-        return History(data, past, self.total_variance + variance, self.rounds + 1, self.gradient_cache)
+        features = actions[action]
+        data = self.data.added(features, reward, weight, index)
+        cache = self.gaussian_cache
+        if cache is not None:  # the loss has no factor 1/2
+            cache = cache._replace(moments=cache.moments.conditioned(features, reward, 2 * weight))
+        return self._replace(
+            data=data,
+            past=past,
+            total_variance=self.total_variance + variance,
+            rounds=self.rounds + 1,
+            gaussian_cache=cache,
+        )
 
     def padded_with(self, actions: Float[Array, "arms dim"]) -> "History":
         """With valid features in the rows that are still empty."""
@@ -193,6 +223,10 @@ class History(NamedTuple):
     def without_gradient_cache(self) -> "History":
         """Drops cached gradient state; gradients and curvature then use all data."""
         return self._replace(gradient_cache=None)
+
+    def without_moments(self) -> "History":
+        """Drops the moments, which are then computed from the data."""
+        return self._replace(gaussian_cache=None)
 
 
 def empty(*, linear: bool, keep_actions: bool, arms: int, dim: int, capacity: int) -> History:

@@ -33,11 +33,13 @@ class VarianceModel(ABC):
         known_before: Whether sigma_t is known before the action.
         known_after: Whether it is only known when the reward is observed.
         sampled: Whether the reward program models its noise, so that the variance is sampled with the other parameters.
+        rescales: Whether the weights of past data change from round to round.
     """
 
     known_before: ClassVar[bool] = False
     known_after: ClassVar[bool] = False
     sampled: ClassVar[bool] = False
+    rescales: ClassVar[bool] = False
 
     @abstractmethod
     def bonus_sigma(self, history: History, round: Round) -> Float[Array, ""]:
@@ -115,6 +117,7 @@ class Estimated(RevealedAfter):
     """sigma_t is never revealed: all data have the weight of the mean squared residual so far."""
 
     known_after: ClassVar[bool] = False
+    rescales: ClassVar[bool] = True
 
     @override
     def observed_sigma(self, sigma: Float[Array, ""], residual: Callable[[], Array]) -> Float[Array, ""]:

@@ -18,7 +18,11 @@ from jax.experimental import multihost_utils
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Int, Key, Shaped
 
+from fgtsva_ppl.types import Agent, Shape
+
 LANES = 25  # runs in a block
+# A block's matrices should stay in the cache of a core: where those of a run are larger, a block is a single run.
+MAX_NUMBERS_SIDE_BY_SIDE = 4000
 
 
 class Batch(NamedTuple):
@@ -31,7 +35,7 @@ class Batch(NamedTuple):
 
 
 def batch_runs(
-    seed: int, first_run: int, runs: int, *, sequential: bool, devices: Sequence[jax.Device] | None
+    seed: int, first_run: int, runs: int, *, lanes: int, devices: Sequence[jax.Device] | None
 ) -> Batch:
     """Pads the runs `first_run`, ..., `first_run + runs - 1` to whole blocks.
 
@@ -39,15 +43,20 @@ def batch_runs(
         seed: The simulation's seed.
         first_run: Number of the first requested run.
         runs: Number of requested runs.
-        sequential: Whether blocks hold a single run.
+        lanes: Runs in a block; see `lanes_for`.
         devices: Devices to compute on; None for all.
     """
     mesh = Mesh(np.array(devices or jax.devices()), ("runs",))
-    lanes = 1 if sequential else LANES
     lead = first_run % lanes  # padding in front, so that the first run has its usual place in a block
     size = round_up(lead + runs, lanes * mesh.size)
     keys = run_keys(seed, first_run - lead + np.arange(size))
     return Batch(keys, slice(lead, lead + runs), lanes, mesh)
+
+
+def lanes_for(shape: Shape, agent: Agent) -> int:
+    """The number of runs in a block: a function of settings and sizes only, never of the number of runs."""
+    numbers = agent.num_parameters(shape) ** 2 + (0 if shape.fixed_actions else shape.arms * shape.dim)
+    return 1 if agent.sequential or numbers > MAX_NUMBERS_SIDE_BY_SIDE else LANES
 
 
 def run_keys(seed: int, runs: Int[np.ndarray, " runs"]) -> Key[Array, " runs"]:
@@ -69,6 +78,8 @@ def for_each_run(function: Callable[..., Any], *arrays: Any, lanes: int, mesh: M
     """
 
     def blocks(*local: Any) -> Any:
+        if lanes == 1:  # without vmap, under which a branch computes both of its sides
+            return jax.lax.map(lambda run: function(*run), local)
         folded = jax.tree.map(lambda x: x.reshape(-1, lanes, *x.shape[1:]), local)
         results = jax.lax.map(lambda block: jax.vmap(function)(*block), folded)
         return jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), results)

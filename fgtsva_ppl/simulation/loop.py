@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
-from fgtsva_ppl.simulation.batching import batch_runs, gather
+from fgtsva_ppl.simulation.batching import batch_runs, gather, lanes_for
 from fgtsva_ppl.simulation.checkpoint import Checkpoint, CheckpointState, Snapshot, Unsaved, join_chunks
 from fgtsva_ppl.simulation.record import Record
 from fgtsva_ppl.simulation.rounds import grow_histories, play_rounds, start_run, start_runs
@@ -107,7 +107,8 @@ def simulate(
             f"record_every={record_every} must be at least 1, and rounds={rounds} a multiple of it"
         )
     agent = agent.for_horizon(rounds)
-    batch = batch_runs(seed, first_run, runs, sequential=agent.sequential, devices=devices)
+    lanes = lanes_for(environment.shape, agent)
+    batch = batch_runs(seed, first_run, runs, lanes=lanes, devices=devices)
     layout = {"lanes": batch.lanes, "mesh": batch.mesh}
     length = chunk_length(rounds, record_every)
     probes_of_chunk = [

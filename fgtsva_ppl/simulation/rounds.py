@@ -13,6 +13,7 @@ from jaxtyping import Bool, Int, Key
 from fgtsva_ppl.simulation.batching import for_each_run
 from fgtsva_ppl.simulation.record import Record
 from fgtsva_ppl.types import Agent, Environment, Outcome, Round
+from samplers._threefry import fold_in
 
 ENVIRONMENT, NOISE, AGENT = range(3)  # streams of a run's randomness
 
@@ -54,7 +55,7 @@ def reveal(
 
 def stream_key(key: Key[Array, ""], stream: int, t: Int[Array, ""] | int) -> Key[Array, ""]:
     """The key of a stream in round t."""
-    return jax.random.fold_in(jax.random.fold_in(key, stream), t + 1)
+    return fold_in(fold_in(key, stream), t + 1)
 
 
 @partial(jax.jit, static_argnames=("lanes", "mesh"))

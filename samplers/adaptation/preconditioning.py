@@ -7,17 +7,19 @@ need not know any of them.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, override
+from typing import ClassVar, NamedTuple, override
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+from samplers._argmax import argmax
 from samplers.adaptation.curvature import POWER_ITERATION_GRADIENTS, largest_eigenvalue, power_iteration
 from samplers.errors import InputError
+from samplers.gaussian import TiltedMoments
 from samplers.settings import settings
-from samplers.target import Target
+from samplers.target import Target, with_gradient
 
 STEP_SIZE_RULES = ("curvature", "power", "constant")
 
@@ -33,6 +35,7 @@ class Preconditioned(NamedTuple):
         from_target: x -> z.
         target: The target itself.
         num_gradients: Number of gradients that finding the curvature took.
+        tilted: A tilted Gaussian whose metric a kernel applies itself, in the target's own coordinates; else None.
     """
 
     logdensity: Callable[[Array], Array]
@@ -42,6 +45,7 @@ class Preconditioned(NamedTuple):
     from_target: Callable[[Array], Array]
     target: Target
     num_gradients: int = 0
+    tilted: TiltedMoments | None = None
 
     def with_step_scale(self, scale: Float[Array, ""] | float) -> "Preconditioned":
         """Returns the same coordinates with every step `scale` times as long."""
@@ -79,9 +83,40 @@ class Preconditioned(NamedTuple):
         return gradient
 
 
+def whitened_tilt(target: Target) -> Preconditioned:
+    """Returns a tilted Gaussian in whitened coordinates, where its Gaussian factor has the identity as precision.
+
+    log p(z) = -|z - mu|^2 / 2 + scale max_a <a, W z> with mu = W'b, where b is the shift. A gradient takes two products
+    with W and one with the arms.
+    """
+    assert target.gaussian is not None
+    assert target.moments is not None
+    assert target.tilt is not None
+    precision, shift = target.gaussian
+    root, (actions, scale) = target.moments().root, target.tilt
+    centre = root.T @ shift
+
+    def logdensity(z: Array) -> Array:
+        return scale * jnp.max(actions @ (root @ z)) - jnp.sum((z - centre) ** 2) / 2
+
+    def gradient(z: Array) -> Array:
+        return centre - z + scale * (root.T @ actions[argmax(actions @ (root @ z))])
+
+    return Preconditioned(
+        logdensity=with_gradient(logdensity, gradient),
+        curvature=1.0,
+        dim=shift.shape[-1],
+        to_target=lambda z: root @ z,
+        from_target=lambda x: root.T @ (precision @ x),
+        target=target,
+    )
+
+
 @settings
 class Preconditioner(ABC):
     """A choice of linear coordinates for a target."""
+
+    uses_moments: ClassVar[bool] = False  # see Sampler.uses_moments
 
     @abstractmethod
     def apply(
@@ -99,12 +134,17 @@ class Preconditioner(ABC):
 
 @settings
 class Dense(Preconditioner):
-    """Whitened coordinates z = L'x, where the precision is LL'."""
+    """Whitened coordinates z = W^-1 x, where the inverse precision is W W'."""
+
+    uses_moments: ClassVar[bool] = True
 
     @override
     def apply(
         self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
     ) -> Preconditioned:
+        if target.tilt is not None:
+            whitened = whitened_tilt(target)
+            return _with_power_iteration(whitened, position) if step_size_rule == "power" else whitened
         dim = position.shape[-1]
         factor = jnp.linalg.cholesky(_precision(target, position, "dense"))
         unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T

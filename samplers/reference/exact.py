@@ -19,6 +19,11 @@ class Exact(Sampler):
 
     info: ClassVar[SamplerInfo] = SamplerInfo("exact", EXACT, "0", "a target that can draw from itself")
 
+    @property
+    @override
+    def uses_moments(self) -> bool:
+        return True
+
     @override
     def sample(self, key: Key[Array, ""], target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
         draw = self._draw(key, target)

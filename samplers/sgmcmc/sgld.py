@@ -6,12 +6,15 @@ from typing import ClassVar, override
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
+from samplers._fast_normal import normal_rows
 from samplers.adaptation.preconditioning import Identity, Preconditioned, Preconditioner
 from samplers.base import BIASED, Kernel, SamplerInfo, Step, fold_in_each
 from samplers.settings import settings, traced_float, traced_int
-from samplers.sgmcmc._fast_normal import normal_rows
+from samplers.sgmcmc._tilted_langevin import own_coordinates, tilted_langevin
 from samplers.sgmcmc.base import StochasticGradientSampler
+from samplers.target import Target
 
 
 @settings
@@ -32,10 +35,19 @@ class SGLD(StochasticGradientSampler):
     preconditioner: Preconditioner = Identity()
 
     @override
+    def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:
+        by_products = target.tilt is not None and self.preconditioner.uses_moments and not self.batch_size
+        if by_products and self.step_size_rule != "power":
+            return own_coordinates(target)
+        return super().precondition(target, position)
+
+    @override
     def kernel(self, preconditioned: Preconditioned) -> Kernel:
         """Returns BlackJAX's SGLD, except that the noise of several steps is drawn at once."""
-        gradient = preconditioned.gradient(self.batch_size)
         size = self.step_size / preconditioned.curvature
+        if preconditioned.tilted is not None:
+            return tilted_langevin(preconditioned, size)
+        gradient = preconditioned.gradient(self.batch_size)
 
         def randomness(key: Array, indices: Array) -> tuple[Array, Array | None]:
             if not self.batch_size:  # a full gradient has no use for a key

@@ -146,3 +146,27 @@ def test_exact_draws_of_a_posterior_have_its_log_density():
     assert_mean(moments(positions - centre), mean, error)
     resampled = draws[rng.choice(len(draws), 4000, p=weights)]
     assert_same_frequencies(arm_counts(positions, log.next.actions), arm_counts(resampled, log.next.actions))
+
+
+def test_upper_bounds_in_float32_are_tight_and_never_below():
+    rng = np.random.default_rng(5)
+    for spread in (1.0, 1e-2, 1e-5):
+        actions = rng.normal(size=(400, 40))
+        root = rng.normal(size=(40, 40)) * np.geomspace(1, spread, 40)
+        exact = np.sum((actions @ root) ** 2, axis=1)
+        bounds = np.asarray(tilted_gaussian.whitened_squares(jnp.asarray(actions), jnp.asarray(root)))
+        assert np.all(bounds >= exact)
+        assert np.max(bounds / exact) < 1.001
+    few = np.asarray(tilted_gaussian.whitened_squares(jnp.asarray(actions[:9]), jnp.asarray(root)))
+    np.testing.assert_allclose(few, exact[:9], rtol=1e-12)
+
+
+@pytest.mark.parametrize("pull", [0.6, 2.4])
+def test_draws_are_exact_with_upper_bounds(pull):
+    """Bounds that are 30% too large cost acceptance and nothing else, in either envelope."""
+    case = correlated("random").stretched(pull)
+    loose = case.tilted._replace(squares=case.tilted.squares * np.linspace(1.1, 1.5, len(case.actions)))
+    keys = jax.random.split(jax.random.key(SEED), DRAWS)
+    positions, proposals = map(np.asarray, draw_each(loose, keys))
+    assert proposals.mean() > draws(case)[1].mean()
+    assert_importance(case, positions, *importance(case))
