@@ -99,7 +99,9 @@ def test_probes_do_not_change_the_run():
 
 def test_fast_and_generic_paths_choose_the_same_arms():
     """Sums against rows, past the first growth of the buffer: the same arms from the first round to the last."""
-    sampler = SGLD(num_steps=40, preconditioner=Diagonal())  # whitened, the two paths would differ by a rotation
+    sampler = SGLD(
+        num_steps=40, preconditioner=Diagonal()
+    )  # whitened, the two paths would differ by a rotation
     agents = [Thompson(reward=reward, sampler=sampler) for reward in (Linear(), PlainLinear())]
     ours, theirs = (simulate(Sparse(dim=3), agent, rounds=80, runs=25) for agent in agents)
     np.testing.assert_array_equal(ours.action, theirs.action)
