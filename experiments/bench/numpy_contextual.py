@@ -59,8 +59,12 @@ def langevin(steps: int) -> Draw:
 
 
 def exact(
-    rng: np.random.Generator, moments: Moments, actions: np.ndarray, lam: float, x: np.ndarray
-) -> np.ndarray:
+    rng: np.random.Generator,
+    moments: Moments,
+    actions: Float[np.ndarray, "arms dim"],
+    lam: float,
+    x: Float[np.ndarray, " dim"],
+) -> Float[np.ndarray, " dim"]:
     """Rejection from the mixture or the inflated Gaussian, one proposal at a time."""
     mean, _, root = moments
     dim, offset = mean.size, actions @ mean

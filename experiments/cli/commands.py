@@ -181,7 +181,7 @@ def bench(
 ) -> None:
     """Measure speed, as ratios inside one run; writes bench.json.
 
-    Parts: paper, linear, exact_draws, nuts, general, ask_tell, diagnostics, compilation, memory.
+    Parts: paper, sizes, linear, exact_draws, nuts, general, ask_tell, diagnostics, compilation, memory.
 
     Example: fgtsva bench paper exact_draws --quick
     """

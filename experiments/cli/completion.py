@@ -12,6 +12,7 @@ from samplers.errors import InputError, did_you_mean
 # The names of experiments.bench.PARTS, which cannot be imported without JAX
 BENCHMARKS = (
     "paper",
+    "sizes",
     "linear",
     "exact_draws",
     "nuts",

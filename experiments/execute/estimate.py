@@ -72,9 +72,12 @@ def _program(cell: Cell) -> Any:
 def _simulation_seconds(cell: Cell) -> float:
     """Clock seconds of a cell's rounds, on as many devices as JAX has."""
     devices = len(jax.devices())
-    lanes = lanes_for(cell.environment.shape, cell.agent)
-    runs = round_up(cell.runs, lanes * devices)
-    return runs * cell.rounds * _round_seconds(cell, alone=lanes == 1) / devices
+    try:
+        lanes = lanes_for(cell.environment.shape, cell.agent)
+        seconds = _round_seconds(cell, alone=lanes == 1)
+    except Exception:  # a user's program may raise anything: this cell will fail, the others run
+        return 0.0
+    return round_up(cell.runs, lanes * devices) * cell.rounds * seconds / devices
 
 
 def _round_seconds(cell: Cell, alone: bool) -> float:

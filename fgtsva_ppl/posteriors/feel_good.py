@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from typing import ClassVar, override
+from abc import abstractmethod
+from typing import Any, ClassVar, override
 
 import jax.numpy as jnp
 from jax import Array
@@ -34,8 +35,34 @@ class TS(Posterior):
         return jnp.zeros_like(sigma)
 
 
+class FeelGood(Posterior):
+    """Feel-good Thompson sampling with the same weight for all data and the same scale for all bonuses."""
+
+    eta: float
+    lam: float | None
+
+    @abstractmethod
+    def default_lam(self, rounds: int) -> float:
+        """The scale of the bonus for a horizon, where none is set."""
+
+    @override
+    def for_horizon(self, rounds: int) -> "FeelGood":
+        changes: dict[str, Any] = {"lam": self.default_lam(rounds) if self.lam is None else self.lam}
+        return dataclasses.replace(self, **changes)
+
+    @override
+    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+        return jnp.full_like(sigma, self.eta)
+
+    @override
+    def bonus_scale(
+        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
+        return jnp.full_like(sigma, required(self.lam, "lam"))
+
+
 @settings
-class FGTSA(Posterior):
+class FGTSA(FeelGood):
     """Feel-good Thompson sampling, type A: a bonus for every past round (Zhang 2022; the paper's Section 3.2).
 
     log p_t(f) = log p0(f) + sum_{s<t} [-eta (r_s - f(x_s, a_s))^2 + lambda max_{a in A_s} f(x_s, a)].
@@ -49,24 +76,13 @@ class FGTSA(Posterior):
     sums_past: ClassVar[bool] = True
 
     @override
-    def for_horizon(self, rounds: int) -> "FGTSA":
+    def default_lam(self, rounds: int) -> float:
         horizon = max(rounds, 2)
-        lam = math.sqrt(math.log(horizon) / horizon) if self.lam is None else self.lam
-        return dataclasses.replace(self, lam=lam)
-
-    @override
-    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        return jnp.full_like(sigma, self.eta)
-
-    @override
-    def bonus_scale(
-        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
-    ) -> Float[Array, "*batch"]:
-        return jnp.full_like(sigma, required(self.lam, "lam"))
+        return math.sqrt(math.log(horizon) / horizon)
 
 
 @settings
-class FGTSB(Posterior):
+class FGTSB(FeelGood):
     """Feel-good Thompson sampling, type B: a bonus for the current round (Dann et al. 2021; the paper's Section 3.2).
 
     log p_t(f) = log p0(f) - eta sum_{s<t} (r_s - f(x_s, a_s))^2 + lambda max_{a in A_t} f(x_t, a).
@@ -76,20 +92,9 @@ class FGTSB(Posterior):
     lam: float | None = traced_float(default=None, ge=0, doc="scale of the bonus; null: sqrt(T)")
 
     @override
-    def for_horizon(self, rounds: int) -> "FGTSB":
-        """lambda = sqrt(T): the theory's rate with log|F| / dc taken as 1."""
-        lam = math.sqrt(rounds) if self.lam is None else self.lam
-        return dataclasses.replace(self, lam=lam)
-
-    @override
-    def weight(self, sigma: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-        return jnp.full_like(sigma, self.eta)
-
-    @override
-    def bonus_scale(
-        self, total_variance: Float[Array, "*batch"], sigma: Float[Array, "*batch"]
-    ) -> Float[Array, "*batch"]:
-        return jnp.full_like(sigma, required(self.lam, "lam"))
+    def default_lam(self, rounds: int) -> float:
+        """The theory's rate with log|F| / dc taken as 1."""
+        return math.sqrt(rounds)
 
 
 @settings

@@ -164,7 +164,7 @@ def test_an_output_that_is_a_file_is_rejected_before_measuring(tmp_path, monkeyp
 
 def test_an_unknown_part_is_rejected():
     with pytest.raises(
-        InputError, match=r"unknown part 'papper' \(did you mean 'paper'\?\); valid: paper, linear"
+        InputError, match=r"unknown part 'papper' \(did you mean 'paper'\?\); valid: paper, sizes, linear"
     ):
         bench.chosen(["papper"])
 
