@@ -79,6 +79,8 @@ class SamplerInfo(NamedTuple):
 class Sampler(ABC):
     """A way to draw from targets, as a settings object. A subclass has to define `sample` only."""
 
+    # Whether chains are preconditioned by `Target.metric`, which costs something to keep.
+    uses_metric: ClassVar[bool] = True
     # Loops of data-dependent length: several chains run faster one after the other than vectorised.
     sequential: ClassVar[bool] = False
     info: ClassVar[SamplerInfo] = SamplerInfo("own", "unknown", "unknown", "unknown")
@@ -128,6 +130,11 @@ class Sampler(ABC):
     def batch_size(self) -> int:
         """Number of data that a gradient is estimated from; 0 means all of them."""
         return 0
+
+    @property
+    def needs_stiffness(self) -> bool:
+        """Whether the step size depends on `Target.stiffness`."""
+        return False
 
     @property
     def adapts_between_rounds(self) -> bool:

@@ -131,14 +131,28 @@ class GradientCache(NamedTuple):
     """Summaries of all data for samplers that only see minibatches; see `posteriors.gradient_cache`.
 
     Attributes:
-        curvature: Of the loss of all data, each datum's at the position of its round.
-        anchor: Of the control variate; None if there is none.
+        anchor: Of the control variate.
         shape: To look up the reward's program again.
     """
 
-    curvature: Float[Array, "size size"]
-    anchor: Anchor | None
+    anchor: Anchor
     shape: ProgramShape
+
+
+class CurvatureCache(NamedTuple):
+    """The curvature of the loss, averaged over earlier positions of the chain; see `posteriors.curvature`.
+
+    Attributes:
+        curvature: Gauss-Newton curvature of the loss of all data, or its diagonal if there are many parameters.
+        points: Earlier positions, at which a new datum is evaluated; at first draws from the prior.
+        num_points: Number of positions that were ever stored in `points`.
+        stiffness: See samplers.target.Target.
+    """
+
+    curvature: Float[Array, "size size"] | Float[Array, " size"]
+    points: Float[Array, "points size"]
+    num_points: Int[Array, ""]
+    stiffness: Float[Array, ""]
 
 
 class History(NamedTuple):
@@ -151,7 +165,8 @@ class History(NamedTuple):
         past: Past action sets; None unless the posterior sums its bonus over changing action sets.
         total_variance: Lambda_{t-1}, the sum of the rounds' (floored) variances.
         rounds: t - 1.
-        gradient_cache: None unless gradients come from minibatches.
+        gradient_cache: None unless minibatch gradients have a control variate.
+        curvature_cache: None where the posterior's curvature is known in closed form.
     """
 
     data: Data
@@ -159,6 +174,7 @@ class History(NamedTuple):
     total_variance: Float[Array, ""]
     rounds: Int[Array, ""]
     gradient_cache: GradientCache | None = None
+    curvature_cache: CurvatureCache | None = None
 
     def added(
         self,
@@ -183,7 +199,12 @@ class History(NamedTuple):
         if past is not None:
             past = ActionSets(past.actions.at[index].set(actions), past.present.at[index].set(1.0))
         data = self.data.added(actions[action], reward, weight, index)
-        return History(data, past, self.total_variance + variance, self.rounds + 1, self.gradient_cache)
+        return self._replace(
+            data=data,
+            past=past,
+            total_variance=self.total_variance + variance,
+            rounds=self.rounds + 1,
+        )
 
     def padded_with(self, actions: Float[Array, "arms dim"]) -> "History":
         """With valid features in the rows that are still empty."""
@@ -191,7 +212,7 @@ class History(NamedTuple):
         return self._replace(data=data, past=None if self.past is None else self.past.padded_with(actions))
 
     def without_gradient_cache(self) -> "History":
-        """Drops cached gradient state; gradients and curvature then use all data."""
+        """Drops cached gradient state; gradients then use all data."""
         return self._replace(gradient_cache=None)
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int, Key
 from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import Kernel
 from samplers.settings import settings
+from samplers.target import Target
 
 type MakeKernel = Callable[[Preconditioned], Kernel]
 
@@ -68,7 +69,7 @@ class Adaptation:
         """Returns the target with the learnt step size and metric."""
         return preconditioned
 
-    def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
+    def update(self, state: Any, target: Target, acceptance_rate: Float[Array, ""]) -> Any:
         """Returns the state after a target on which this was the mean acceptance rate."""
         return state
 

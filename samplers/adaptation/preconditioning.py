@@ -33,6 +33,7 @@ class Preconditioned(NamedTuple):
         from_target: x -> z.
         target: The target itself.
         num_gradients: Number of gradients that finding the curvature took.
+        stiffness: Largest curvature of the log-density itself over `curvature`; 1 where the precision is exact.
     """
 
     logdensity: Callable[[Array], Array]
@@ -42,6 +43,7 @@ class Preconditioned(NamedTuple):
     from_target: Callable[[Array], Array]
     target: Target
     num_gradients: int = 0
+    stiffness: Float[Array, ""] | float = 1.0
 
     def with_step_scale(self, scale: Float[Array, ""] | float) -> "Preconditioned":
         """Returns the same coordinates with every step `scale` times as long."""
@@ -91,7 +93,7 @@ class Preconditioner(ABC):
 
         Args:
             target: The target.
-            position: Where its precision is evaluated.
+            position: Where its precision is evaluated, if the target has no metric.
             step_size_rule: The unit of step sizes: `curvature`, the largest curvature, from the precision where it is
                 known, else by power iterations; `power`, always by power iterations; `constant`, none.
         """
@@ -106,7 +108,11 @@ class Dense(Preconditioner):
         self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
     ) -> Preconditioned:
         dim = position.shape[-1]
-        factor = jnp.linalg.cholesky(_precision(target, position, "dense"))
+        precision = _precision(target, position, "dense")
+        if precision.ndim == 1:  # too many parameters for a matrix
+            scaled = _scaled(target, jnp.sqrt(precision))._replace(stiffness=target.stiffness)
+            return _with_power_iteration(scaled, position) if step_size_rule == "power" else scaled
+        factor = jnp.linalg.cholesky(precision)
         unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
         whitened = Preconditioned(
             logdensity=lambda z: target.logdensity(unwhiten @ z),
@@ -115,6 +121,7 @@ class Dense(Preconditioner):
             to_target=lambda z: unwhiten @ z,
             from_target=lambda x: factor.T @ x,
             target=target,
+            stiffness=target.stiffness,
         )
         return _with_power_iteration(whitened, position) if step_size_rule == "power" else whitened
 
@@ -128,16 +135,10 @@ class Diagonal(Preconditioner):
         self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
     ) -> Preconditioned:
         precision = _precision(target, position, "diagonal")
-        root = jnp.sqrt(jnp.diagonal(precision))
-        scaled = Preconditioned(
-            logdensity=lambda z: target.logdensity(z / root),
-            curvature=1.0,
-            dim=position.shape[-1],
-            to_target=lambda z: z / root,
-            from_target=lambda x: x * root,
-            target=target,
-        )
-        if step_size_rule == "curvature":
+        is_matrix = precision.ndim == 2
+        root = jnp.sqrt(jnp.diagonal(precision) if is_matrix else precision)
+        scaled = _scaled(target, root)
+        if step_size_rule == "curvature" and is_matrix:
             return scaled._replace(curvature=largest_eigenvalue(precision / jnp.outer(root, root)))
         return _with_power_iteration(scaled, position) if step_size_rule == "power" else scaled
 
@@ -162,10 +163,25 @@ class Identity(Preconditioner):
             return plain
         if target.precision is None or step_size_rule == "power":
             return _with_power_iteration(plain, position)
-        return plain._replace(curvature=largest_eigenvalue(target.precision(position)))
+        precision = _precision(target, position, "none")
+        largest = largest_eigenvalue(precision) if precision.ndim == 2 else jnp.max(precision)
+        return plain._replace(curvature=largest)
+
+
+def _scaled(target: Target, root: Array) -> Preconditioned:
+    return Preconditioned(
+        logdensity=lambda z: target.logdensity(z / root),
+        curvature=1.0,
+        dim=root.shape[-1],
+        to_target=lambda z: z / root,
+        from_target=lambda x: x * root,
+        target=target,
+    )
 
 
 def _precision(target: Target, position: Array, name: str) -> Array:
+    if target.metric is not None:
+        return target.metric()
     if target.precision is None:
         raise InputError(
             f"preconditioner={name} needs the precision of the target, which this target does not know; "

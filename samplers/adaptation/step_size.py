@@ -15,6 +15,7 @@ from jaxtyping import Float
 from samplers.adaptation.base import Adaptation, AdaptationState
 from samplers.adaptation.preconditioning import Preconditioned
 from samplers.settings import settings, traced_float
+from samplers.target import Target
 
 MAX_AVERAGED = 100  # targets; a bounded memory follows a target that keeps changing
 
@@ -75,12 +76,37 @@ class StepSizeAdaptation(Adaptation):
         return state.apply(preconditioned)
 
     @override
-    def update(self, state: AdaptationState, acceptance_rate: Float[Array, ""]) -> AdaptationState:
+    def update(
+        self, state: AdaptationState, target: Target, acceptance_rate: Float[Array, ""]
+    ) -> AdaptationState:
         state = state._replace(num_targets=state.num_targets + 1)
         if not self.adapts_between_rounds:
             return state
         averaging = update_averaging(state.dual_averaging, acceptance_rate, self.aim)
         return state._replace(dual_averaging=averaging)
+
+
+@settings
+class Automatic(StepSizeAdaptation):
+    """Dual averaging on targets that are preconditioned by a metric, nothing on targets whose precision is exact.
+
+    With an exact precision the default step sizes are right. A metric is an average over the target, which says less
+    of the largest curvature. Only the step size is carried, not a learnt metric.
+    """
+
+    @override
+    def init(self, dim: int) -> Any:
+        return initial_averaging(0.0)
+
+    @override
+    def apply(self, preconditioned: Preconditioned, state: Any) -> Preconditioned:
+        if preconditioned.target.metric is None:
+            return preconditioned
+        return preconditioned.with_step_scale(jnp.exp(state.log_x))
+
+    @override
+    def update(self, state: Any, target: Target, acceptance_rate: Float[Array, ""]) -> Any:
+        return state if target.metric is None else update_averaging(state, acceptance_rate, self.aim)
 
 
 @settings
