@@ -162,7 +162,7 @@ class PreconditionedSampler(MarkovSampler):
     @property
     @override
     def needs_stiffness(self) -> bool:
-        return self.stable_curvature is not None
+        return self.stable_curvature is not None and isinstance(self.preconditioner, Dense)
 
     @override
     def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:

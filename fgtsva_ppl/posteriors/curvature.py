@@ -143,13 +143,17 @@ def _curvature_here(
             return total + posterior.curvature(model, history, history.data, position, diagonal=diagonal)
 
         return jax.lax.fori_loop(0, jnp.asarray(due, int), evaluate, zero)
-    data = history.data.padded_with(padding)
+    data = history.data
     capacity = data.rewards.size
-    size = capacity if capacity % ROWS_PER_BLOCK else ROWS_PER_BLOCK
+    size = min(ROWS_PER_BLOCK, capacity)
 
     def add_block(index: Array, total: Array) -> Array:
-        rows = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, index * size, size), data)
-        factor = posterior.curvature_factor(model, rows, position)
+        begin = jnp.minimum(index * size, capacity - size)
+        rows = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size), data)
+        # The last block overlaps the one before if the capacity is not a multiple of the size.
+        is_new = begin + jnp.arange(size) >= index * size
+        rows = rows._replace(weights=jnp.where(is_new, rows.weights, 0.0))
+        factor = posterior.curvature_factor(model, rows.padded_with(padding), position)
         return total + product(factor, factor, diagonal)
 
     num_blocks = jnp.where(due, -(-history.rounds // size), 0)
@@ -160,18 +164,19 @@ def _largest_curvature(posterior: Posterior, model: FlatModel, history: History,
     """The stiffness, computed again whenever the number of rounds has doubled."""
     cache = history.curvature_cache
     assert cache is not None
-    data = history.data.padded_with(padding) if isinstance(history.data, ReplayBuffer) else history.data
-    padded = history._replace(data=data)
-    log_prior, weighted = model.logdensity(model.program), posterior.weighted_data(padded)
-
-    def logdensity(x: Array) -> Array:
-        return log_prior(x) - posterior.loss(padded, weighted, model.function(x))
-
-    target = Target(logdensity, metric=partial(metric, posterior, model, padded))
-    newest = cache.num_points - 1 - jnp.arange(NUM_STIFFNESS_POINTS)
-    points = cache.points[newest % NUM_POINTS]
+    log_prior = model.logdensity(model.program)
 
     def evaluate(_: Array, stiffness: Array) -> Array:
+        rows = history.data
+        data = rows.padded_with(padding) if isinstance(rows, ReplayBuffer) else rows
+        weighted = data.scaled(posterior.weight_scale(history))
+
+        def logdensity(x: Array) -> Array:
+            return log_prior(x) - posterior.loss(history, weighted, model.function(x))
+
+        newest = cache.num_points - 1 - jnp.arange(NUM_STIFFNESS_POINTS)
+        points = cache.points[newest % NUM_POINTS]
+        target = Target(logdensity, metric=partial(metric, posterior, model, history))
         whitened = Dense().apply(target, points[0])
         return jnp.max(
             jax.vmap(lambda x: power_iteration(whitened.logdensity, whitened.from_target(x)))(points)
