@@ -132,9 +132,9 @@ class Sampler(ABC):
         return 0
 
     @property
-    def needs_stiffness(self) -> bool:
-        """Whether the step size depends on `Target.stiffness`."""
-        return False
+    def stiffness_coordinates(self) -> Any:
+        """The preconditioner in whose coordinates `Target.stiffness` is needed; None if it is not."""
+        return None
 
     @property
     def adapts_between_rounds(self) -> bool:

@@ -71,7 +71,7 @@ class MarkovSampler(Sampler):
 
     @override
     def sample(self, key: Key[Array, ""], target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
-        adaptation = self._adaptation
+        adaptation = self._adaptation.for_target(target)
         init_key, step_key = jax.random.split(key)
         preconditioned = self.precondition(target, state.position)
         num_gradients = jnp.asarray(preconditioned.num_gradients)
@@ -100,7 +100,7 @@ class MarkovSampler(Sampler):
         end, total = jax.lax.fori_loop(0, num_blocks, block, (start, Cost.zero()))
         position = preconditioned.to_target(kernel.position(end))
         acceptance_rate = total.acceptance_rate / self.num_steps
-        carry = adaptation.update(warm_up.state, target, acceptance_rate)
+        carry = adaptation.update(warm_up.state, acceptance_rate)
         num_gradients = num_gradients + warm_up.num_gradients + total.num_gradients
         num_gradients = num_gradients + kernel.init_gradients + start_gradients
         draw = Draw(position, acceptance_rate, total.num_divergent, num_gradients)
@@ -109,7 +109,8 @@ class MarkovSampler(Sampler):
     @override
     def trace(self, key: Key[Array, ""], target: Target, state: SamplerState, num_draws: int) -> Draw:
         """Returns every position of a chain of `num_draws` transitions, without further adaptation."""
-        preconditioned = self._adaptation.apply(self.precondition(target, state.position), state.carry)
+        adaptation = self._adaptation.for_target(target)
+        preconditioned = adaptation.apply(self.precondition(target, state.position), state.carry)
         kernel = self.kernel(preconditioned)
         init_key, step_key = jax.random.split(key)
         transition = self._transition(preconditioned, kernel)
@@ -155,21 +156,21 @@ class PreconditionedSampler(MarkovSampler):
         "iterations (curvature); always by power iterations (power); none (constant)",
     )
 
-    # Largest curvature in preconditioned coordinates, where the metric's is 1, for which the default step size is
-    # short enough; None for kernels that reject steps which are too long.
+    # Largest curvature, in units of the metric's largest, for which the default step size is short enough; None for
+    # kernels that reject steps which are too long.
     stable_curvature: ClassVar[float | None] = None
 
     @property
     @override
-    def needs_stiffness(self) -> bool:
-        return self.stable_curvature is not None and isinstance(self.preconditioner, Dense)
+    def stiffness_coordinates(self) -> Preconditioner | None:
+        return None if self.stable_curvature is None else self.preconditioner
 
     @override
     def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:
         preconditioned = self.preconditioner.apply(target, position, self.step_size_rule)
         if self.stable_curvature is None or target.metric is None or self.step_size_rule != "curvature":
             return preconditioned
-        excess = jnp.maximum(preconditioned.stiffness / self.stable_curvature, 1.0)
+        excess = jnp.maximum(target.stiffness / self.stable_curvature, 1.0)
         return preconditioned._replace(curvature=preconditioned.curvature * excess)
 
 

@@ -30,7 +30,7 @@ class Target(NamedTuple):
         metric: Computes the matrix by which a Markov chain is preconditioned, or its diagonal (size,). It must not
             depend on where the chain is: with a metric taken at the chain's own position a kernel does not leave the
             target invariant. None where `precision` is the same at all positions.
-        stiffness: Largest curvature of the log-density in the coordinates of `metric`, where the metric's own is 1.
+        stiffness: Largest curvature of the log-density over the metric's largest, in the sampler's coordinates.
         gaussian: An exactly Gaussian factor of the density; the remaining factor is bounded on compact sets.
         exact: Draws one position exactly.
         minibatch_gradient: (key, position, batch size) -> an unbiased estimate of the gradient.
@@ -49,7 +49,7 @@ class Target(NamedTuple):
     stiffness: Float[Array, ""] | float = 1.0
 
     def with_local_precision(self) -> "Target":
-        """Returns the target without a metric: preconditioners then use the precision at the position they are given."""
+        """Returns the target without a metric, to be preconditioned by the precision at a given position."""
         return self._replace(metric=None)
 
 

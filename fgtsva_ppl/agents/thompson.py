@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
-from fgtsva_ppl.posteriors import FGTSVA, History, Posterior, posterior_target
-from fgtsva_ppl.posteriors import curvature
+from fgtsva_ppl.posteriors import FGTSVA, History, Posterior, curvature, posterior_target
 from fgtsva_ppl.posteriors.curvature import initial_curvature
 from fgtsva_ppl.posteriors.gradient_cache import refresh_gradient_cache, update_gradient_cache
 from fgtsva_ppl.posteriors.history import (
@@ -27,7 +26,6 @@ from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
 from samplers.errors import InputError
 from samplers.settings import flag, nested, settings, static
-
 
 CURVATURE_STREAM = 1  # folded into the key of a start
 
@@ -172,7 +170,7 @@ class Thompson(Agent):
         num_gradients = draw.num_gradients
         if state.history.curvature_cache is not None:
             num_gradients = num_gradients + curvature.num_gradients(
-                state.history.rounds, stiffness=self.sampler.needs_stiffness
+                state.history.rounds, stiffness=self.sampler.stiffness_coordinates is not None
             )
         info = ActionInfo(draw.acceptance_rate, draw.num_divergent, num_gradients, num_resets)
         return state._replace(sampler=sampler), self.best(position, round), info
@@ -230,7 +228,12 @@ class Thompson(Agent):
         if history.curvature_cache is not None:
             datum = ReplayBuffer(actions[action][None], reward[None], weight[None])
             history = curvature.update_curvature(
-                self.posterior, model, history, datum, position, stiffness=self.sampler.needs_stiffness
+                self.posterior,
+                model,
+                history,
+                datum,
+                position,
+                coordinates=self.sampler.stiffness_coordinates,
             )
         return state._replace(history=history)
 

@@ -23,7 +23,7 @@ from fgtsva_ppl.posteriors.loss import Matrix, product
 from fgtsva_ppl.posteriors.minibatch import find_mode
 from fgtsva_ppl.rewards import FlatModel
 from samplers.adaptation.curvature import POWER_ITERATION_GRADIENTS, power_iteration
-from samplers.adaptation.preconditioning import Dense
+from samplers.adaptation.preconditioning import Preconditioner
 from samplers.target import Target
 
 NUM_POINTS = 32  # positions that are averaged over
@@ -46,7 +46,7 @@ def update_curvature(
     datum: ReplayBuffer,
     position: Float[Array, " size"],
     *,
-    stiffness: bool,
+    coordinates: Preconditioner | None,
 ) -> History:
     """Adds the newest datum to the average, and all data at the current position if that is due.
 
@@ -56,7 +56,7 @@ def update_curvature(
         history: The rounds so far, the newest included.
         datum: The newest round's datum, a single row.
         position: The last draw.
-        stiffness: Whether the sampler needs the stiffness.
+        coordinates: In which the sampler needs the stiffness; None if it does not.
     """
     cache = history.curvature_cache
     assert cache is not None
@@ -72,9 +72,9 @@ def update_curvature(
     points = cache.points.at[slot].set(jnp.where(due, position, cache.points[slot]))
     cache = CurvatureCache(curvature, points, cache.num_points + due, cache.stiffness)
     history = history._replace(curvature_cache=cache)
-    if not stiffness:
+    if coordinates is None:
         return history
-    largest = _largest_curvature(posterior, model, history, padding)
+    largest = _stiffness(posterior, model, history, padding, coordinates)
     return history._replace(curvature_cache=cache._replace(stiffness=largest))
 
 
@@ -118,7 +118,7 @@ def full_precision(
 def _power_of_two_below(number: Int[Array, ""]) -> Int[Array, ""]:
     """The largest power of two that is not above a number; 1 for 0."""
     number = jnp.maximum(number, 1)
-    bits = jnp.iinfo(number.dtype).bits
+    bits = 8 * number.dtype.itemsize
     return jnp.left_shift(jnp.ones_like(number), bits - 1 - jax.lax.clz(number))
 
 
@@ -160,7 +160,9 @@ def _curvature_here(
     return jax.lax.fori_loop(0, num_blocks, add_block, zero)
 
 
-def _largest_curvature(posterior: Posterior, model: FlatModel, history: History, padding: Array) -> Array:
+def _stiffness(
+    posterior: Posterior, model: FlatModel, history: History, padding: Array, coordinates: Preconditioner
+) -> Array:
     """The stiffness, computed again whenever the number of rounds has doubled."""
     cache = history.curvature_cache
     assert cache is not None
@@ -176,11 +178,14 @@ def _largest_curvature(posterior: Posterior, model: FlatModel, history: History,
 
         newest = cache.num_points - 1 - jnp.arange(NUM_STIFFNESS_POINTS)
         points = cache.points[newest % NUM_POINTS]
-        target = Target(logdensity, metric=partial(metric, posterior, model, history))
-        whitened = Dense().apply(target, points[0])
-        return jnp.max(
-            jax.vmap(lambda x: power_iteration(whitened.logdensity, whitened.from_target(x)))(points)
-        )
+        current = partial(metric, posterior, model, history)
+        target = Target(logdensity, lambda _: current(), metric=current)
+        preconditioned = coordinates.apply(target, points[0])
+
+        def largest(x: Array) -> Array:
+            return power_iteration(preconditioned.logdensity, preconditioned.from_target(x))
+
+        return jnp.max(jax.vmap(largest)(points)) / preconditioned.curvature
 
     doubled = history.rounds == _power_of_two_below(history.rounds)
     return jax.lax.fori_loop(0, jnp.asarray(doubled, int), evaluate, cache.stiffness)

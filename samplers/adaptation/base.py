@@ -39,6 +39,10 @@ class Adaptation:
         """Returns the adaptation aiming at a kernel's optimal acceptance rate, unless it has its own target rate."""
         return self
 
+    def for_target(self, target: Target) -> "Adaptation":
+        """Returns the adaptation to use on a target, with the same state."""
+        return self
+
     def init(self, dim: int) -> Any:
         """Returns the state before the first target."""
         return ()
@@ -69,7 +73,7 @@ class Adaptation:
         """Returns the target with the learnt step size and metric."""
         return preconditioned
 
-    def update(self, state: Any, target: Target, acceptance_rate: Float[Array, ""]) -> Any:
+    def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
         """Returns the state after a target on which this was the mean acceptance rate."""
         return state
 

@@ -33,7 +33,6 @@ class Preconditioned(NamedTuple):
         from_target: x -> z.
         target: The target itself.
         num_gradients: Number of gradients that finding the curvature took.
-        stiffness: Largest curvature of the log-density itself over `curvature`; 1 where the precision is exact.
     """
 
     logdensity: Callable[[Array], Array]
@@ -43,7 +42,6 @@ class Preconditioned(NamedTuple):
     from_target: Callable[[Array], Array]
     target: Target
     num_gradients: int = 0
-    stiffness: Float[Array, ""] | float = 1.0
 
     def with_step_scale(self, scale: Float[Array, ""] | float) -> "Preconditioned":
         """Returns the same coordinates with every step `scale` times as long."""
@@ -110,7 +108,7 @@ class Dense(Preconditioner):
         dim = position.shape[-1]
         precision = _precision(target, position, "dense")
         if precision.ndim == 1:  # too many parameters for a matrix
-            scaled = _scaled(target, jnp.sqrt(precision))._replace(stiffness=target.stiffness)
+            scaled = _scaled(target, jnp.sqrt(precision))
             return _with_power_iteration(scaled, position) if step_size_rule == "power" else scaled
         factor = jnp.linalg.cholesky(precision)
         unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
@@ -121,7 +119,6 @@ class Dense(Preconditioner):
             to_target=lambda z: unwhiten @ z,
             from_target=lambda x: factor.T @ x,
             target=target,
-            stiffness=target.stiffness,
         )
         return _with_power_iteration(whitened, position) if step_size_rule == "power" else whitened
 

@@ -12,7 +12,7 @@ from blackjax.optimizers.dual_averaging import dual_averaging
 from jax import Array
 from jaxtyping import Float
 
-from samplers.adaptation.base import Adaptation, AdaptationState
+from samplers.adaptation.base import Adaptation, AdaptationState, NoAdaptation
 from samplers.adaptation.preconditioning import Preconditioned
 from samplers.settings import settings, traced_float
 from samplers.target import Target
@@ -76,9 +76,7 @@ class StepSizeAdaptation(Adaptation):
         return state.apply(preconditioned)
 
     @override
-    def update(
-        self, state: AdaptationState, target: Target, acceptance_rate: Float[Array, ""]
-    ) -> AdaptationState:
+    def update(self, state: AdaptationState, acceptance_rate: Float[Array, ""]) -> AdaptationState:
         state = state._replace(num_targets=state.num_targets + 1)
         if not self.adapts_between_rounds:
             return state
@@ -95,18 +93,20 @@ class Automatic(StepSizeAdaptation):
     """
 
     @override
+    def for_target(self, target: Target) -> Adaptation:
+        return NoAdaptation() if target.metric is None else self
+
+    @override
     def init(self, dim: int) -> Any:
         return initial_averaging(0.0)
 
     @override
     def apply(self, preconditioned: Preconditioned, state: Any) -> Preconditioned:
-        if preconditioned.target.metric is None:
-            return preconditioned
         return preconditioned.with_step_scale(jnp.exp(state.log_x))
 
     @override
-    def update(self, state: Any, target: Target, acceptance_rate: Float[Array, ""]) -> Any:
-        return state if target.metric is None else update_averaging(state, acceptance_rate, self.aim)
+    def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
+        return update_averaging(state, acceptance_rate, self.aim)
 
 
 @settings

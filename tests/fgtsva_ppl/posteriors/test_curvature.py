@@ -47,7 +47,9 @@ def at(agent, model, history, position, rounds):
     for t in range(rounds):
         round = agent.embed(Round(jnp.asarray(ACTIONS)[t], jnp.asarray(0.5))).round
         weight = agent.posterior.weight(round.sigma)
-        start = start.added(round.actions, jnp.asarray(CHOSEN[t]), jnp.asarray(REWARDS)[t], weight, jnp.zeros(()))
+        start = start.added(
+            round.actions, jnp.asarray(CHOSEN[t]), jnp.asarray(REWARDS)[t], weight, jnp.zeros(())
+        )
     padded = start.padded_with(round.actions)
     return np.asarray(agent.posterior.curvature(model, padded, padded.data, jnp.asarray(position)))
 

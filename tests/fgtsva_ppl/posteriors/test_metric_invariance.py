@@ -21,9 +21,7 @@ ACTIONS = 2 * RNG.normal(size=(NUM_DATA, ARMS, DIM))
 CHOSEN = RNG.integers(0, ARMS, NUM_DATA)
 REWARDS = RNG.uniform(size=NUM_DATA)
 NEXT = Round(jnp.asarray(RNG.normal(size=(ARMS, DIM))), jnp.asarray(0.5))
-ADJUSTED = [
-    name for name, cls in SAMPLERS if cls.info.exactness == "asymptotically exact" and name != "smc"
-]
+ADJUSTED = [name for name, cls in SAMPLERS if cls.info.exactness == "asymptotically exact" and name != "smc"]
 GRID = np.linspace(-15, 15, 601)
 LOGISTIC, LOGISTIC_POSTERIOR = Logistic(prior_scale=3.0), TS(eta=1.0)
 NETWORK, NETWORK_POSTERIOR, FEW_DATA = MLP(width=1), TS(eta=2.0), 6
@@ -55,7 +53,9 @@ def rounds(agent, state, starts, key, num_rounds):
             sampler, draw = agent.draw(key, state._replace(sampler=sampler), round)
             return sampler, draw.position
 
-        return jax.lax.scan(turn, state.sampler._replace(position=start), jax.random.split(key, num_rounds))[1]
+        return jax.lax.scan(turn, state.sampler._replace(position=start), jax.random.split(key, num_rounds))[
+            1
+        ]
 
     return jnp.moveaxis(jax.vmap(chain)(jax.random.split(key, len(starts)), starts), 1, 0)
 
@@ -122,7 +122,7 @@ def test_a_metric_from_the_chain_own_past_leaves_the_posterior_invariant():
             actions, nothing = round.round.actions, jnp.zeros(())
             history = state.history.added(actions, jnp.asarray(0), nothing, nothing, nothing)
             history = update_curvature(
-                agent.posterior, round.model, history, datum, sampler.position, stiffness=False
+                agent.posterior, round.model, history, datum, sampler.position, coordinates=None
             )
             return state._replace(history=history, sampler=sampler), None
 
