@@ -18,7 +18,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
 from fgtsva_ppl.posteriors.base import Posterior
-from fgtsva_ppl.posteriors.history import CurvatureCache, History, ReplayBuffer
+from fgtsva_ppl.posteriors.history import CurvatureCache, Data, History, ReplayBuffer
 from fgtsva_ppl.posteriors.loss import Matrix, product
 from fgtsva_ppl.posteriors.minibatch import find_mode
 from fgtsva_ppl.rewards import FlatModel
@@ -30,6 +30,7 @@ NUM_POINTS = 32  # positions that are averaged over
 MAX_DENSE = 400  # parameters; above, only the diagonal is kept
 ROWS_PER_BLOCK = 256
 NUM_STIFFNESS_POINTS = 2
+MAX_STIFFNESS_ROWS = 1024
 
 
 def initial_curvature(model: FlatModel, key: Key[Array, ""]) -> CurvatureCache:
@@ -160,6 +161,17 @@ def _curvature_here(
     return jax.lax.fori_loop(0, num_blocks, add_block, zero)
 
 
+def _newest_data(history: History, padding: Array) -> Data:
+    """At most MAX_STIFFNESS_ROWS of the newest rows, whose weights are scaled up to represent all; or all sums."""
+    data = history.data
+    if not isinstance(data, ReplayBuffer):
+        return data
+    size = min(MAX_STIFFNESS_ROWS, data.rewards.size)
+    begin = jnp.maximum(history.rounds - size, 0)
+    rows = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size), data)
+    return rows.padded_with(padding).scaled(jnp.maximum(history.rounds / size, 1.0))
+
+
 def _stiffness(
     posterior: Posterior, model: FlatModel, history: History, padding: Array, coordinates: Preconditioner
 ) -> Array:
@@ -169,9 +181,7 @@ def _stiffness(
     log_prior = model.logdensity(model.program)
 
     def evaluate(_: Array, stiffness: Array) -> Array:
-        rows = history.data
-        data = rows.padded_with(padding) if isinstance(rows, ReplayBuffer) else rows
-        weighted = data.scaled(posterior.weight_scale(history))
+        weighted = _newest_data(history, padding).scaled(posterior.weight_scale(history))
 
         def logdensity(x: Array) -> Array:
             return log_prior(x) - posterior.loss(history, weighted, model.function(x))

@@ -89,7 +89,8 @@ class Automatic(StepSizeAdaptation):
     """Dual averaging on targets that are preconditioned by a metric, nothing on targets whose precision is exact.
 
     With an exact precision the default step sizes are right. A metric is an average over the target, which says less
-    of the largest curvature. Only the step size is carried, not a learnt metric.
+    of the largest curvature. Steps are never longer than the default, so that trajectories of fixed length do not
+    return to where they began. Only the step size is carried, not a learnt metric.
     """
 
     @override
@@ -106,7 +107,10 @@ class Automatic(StepSizeAdaptation):
 
     @override
     def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
-        return update_averaging(state, acceptance_rate, self.aim)
+        updated = update_averaging(state, acceptance_rate, self.aim)
+        return updated._replace(
+            log_x=jnp.minimum(updated.log_x, 0.0), avg_error=jnp.maximum(updated.avg_error, 0.0)
+        )
 
 
 @settings

@@ -102,7 +102,8 @@ def test_cost_of_a_minibatch_round_does_not_depend_on_the_number_of_data():
         return jax.jit(turn).lower(jax.random.key(0), state, NEXT).cost_analysis()["flops"]
 
     assert operations(BATCH, 8192) < 1.05 * operations(BATCH, 1024)
-    assert operations(0, 8192) > 4 * operations(0, 1024)
+    # The averaged curvature adds a part that does not depend on the number of data.
+    assert operations(0, 8192) > 2 * operations(0, 1024)
 
 
 def test_buffers_are_updated_in_place():
