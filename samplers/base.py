@@ -79,6 +79,8 @@ class SamplerInfo(NamedTuple):
 class Sampler(ABC):
     """A way to draw from targets, as a settings object. A subclass has to define `sample` only."""
 
+    # Whether chains are preconditioned by `Target.metric`, which costs something to keep.
+    uses_metric: ClassVar[bool] = True
     # Loops of data-dependent length: several chains run faster one after the other than vectorised.
     sequential: ClassVar[bool] = False
     info: ClassVar[SamplerInfo] = SamplerInfo("own", "unknown", "unknown", "unknown")
@@ -133,6 +135,11 @@ class Sampler(ABC):
     def uses_moments(self) -> bool:
         """Whether `Target.moments` is used, so that it pays to keep them from target to target."""
         return False
+
+    @property
+    def stiffness_coordinates(self) -> Any:
+        """The preconditioner in whose coordinates `Target.stiffness` is needed; None if it is not."""
+        return None
 
     @property
     def adapts_between_rounds(self) -> bool:

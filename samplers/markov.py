@@ -3,7 +3,6 @@
 Kernel x preconditioner x adaptation: a sampler's file has its kernel and its own settings, the rest is defined here.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY
@@ -17,9 +16,11 @@ from jaxtyping import Float, Int, Key
 from samplers._threefry import split
 from samplers.adaptation.base import Adaptation, NoAdaptation
 from samplers.adaptation.preconditioning import STEP_SIZE_RULES, Dense, Preconditioned, Preconditioner
+from samplers.adaptation.step_size import Automatic
 from samplers.base import Cost, Draw, Kernel, Sampler, SamplerState, Start, Step
 from samplers.registry import ADAPTATIONS, PRECONDITIONERS
 from samplers.settings import choice, component, settings, traced_int
+from samplers.start import ascend_from_far, move_to_typical_set
 from samplers.target import Target
 
 # Steps whose randomness is drawn at once: the number of steps is traced, that of an array's rows is static.
@@ -33,7 +34,8 @@ class MarkovSampler(Sampler):
     Most samplers subclass PreconditionedSampler or AdjustedSampler, define `kernel` and add their settings.
     """
 
-    # Whether a start far outside the typical set is moved there first, for kernels that are slow to reach it.
+    # Whether a start far outside the typical set is moved there first, for kernels that are slow to reach it. On
+    # targets with a metric every sampler does so.
     needs_typical_start: ClassVar[bool] = False
 
     num_steps: int = traced_int(default=20, ge=1, doc="transitions per draw")
@@ -70,7 +72,7 @@ class MarkovSampler(Sampler):
 
     @override
     def sample(self, key: Key[Array, ""], target: Target, state: SamplerState) -> tuple[SamplerState, Draw]:
-        adaptation = self._adaptation
+        adaptation = self._adaptation.for_target(target)
         init_key, step_key = split(key)
         preconditioned = self.precondition(target, state.position)
         num_gradients = jnp.asarray(preconditioned.num_gradients)
@@ -93,21 +95,23 @@ class MarkovSampler(Sampler):
                 0, jnp.minimum(STEPS_PER_BLOCK, self.num_steps - indices[0]), advance, carry
             )
 
-        start = kernel.init(init_key, self._start(preconditioned, warm_up.position))
+        start_position, start_gradients = self._start(preconditioned, warm_up.position)
+        start = kernel.init(init_key, start_position)
         num_blocks = -(-self.num_steps // STEPS_PER_BLOCK)
         end, total = jax.lax.fori_loop(0, num_blocks, block, (start, Cost.zero()))
         position = preconditioned.to_target(kernel.position(end))
         acceptance_rate = total.acceptance_rate / self.num_steps
         carry = adaptation.update(warm_up.state, acceptance_rate)
         num_gradients = num_gradients + warm_up.num_gradients + total.num_gradients
-        num_gradients = num_gradients + kernel.init_gradients + self.needs_typical_start
+        num_gradients = num_gradients + kernel.init_gradients + start_gradients
         draw = Draw(position, acceptance_rate, total.num_divergent, num_gradients)
         return SamplerState(position, carry), draw
 
     @override
     def trace(self, key: Key[Array, ""], target: Target, state: SamplerState, num_draws: int) -> Draw:
         """Returns every position of a chain of `num_draws` transitions, without further adaptation."""
-        preconditioned = self._adaptation.apply(self.precondition(target, state.position), state.carry)
+        adaptation = self._adaptation.for_target(target)
+        preconditioned = adaptation.apply(self.precondition(target, state.position), state.carry)
         kernel = self.kernel(preconditioned)
         init_key, step_key = split(key)
         transition = self._transition(preconditioned, kernel)
@@ -116,13 +120,17 @@ class MarkovSampler(Sampler):
             carry, info = transition(carry, row)
             return carry, Draw(preconditioned.to_target(kernel.position(carry)), *map(jnp.asarray, info))
 
-        start = kernel.init(init_key, self._start(preconditioned, state.position))
+        start = kernel.init(init_key, self._start(preconditioned, state.position)[0])
         rows = kernel.randomness(step_key, jnp.arange(num_draws)), jnp.arange(num_draws) % self.num_steps
         return jax.lax.scan(report, start, rows)[1]
 
-    def _start(self, preconditioned: Preconditioned, position: Array) -> Array:
+    def _start(self, preconditioned: Preconditioned, position: Array) -> tuple[Array, Array | int]:
         start = preconditioned.from_target(position)
-        return move_to_typical_set(preconditioned, start) if self.needs_typical_start else start
+        if preconditioned.target.metric is not None and not self.batch_size:
+            return ascend_from_far(preconditioned, start)
+        if self.needs_typical_start:
+            return move_to_typical_set(preconditioned, start), 1
+        return start, 0
 
     def _transition(
         self, preconditioned: Preconditioned, kernel: Kernel
@@ -149,6 +157,15 @@ class PreconditionedSampler(MarkovSampler):
         "iterations (curvature); always by power iterations (power); none (constant)",
     )
 
+    # Largest curvature, in units of the metric's largest, for which the default step size is short enough; None for
+    # kernels that reject steps which are too long.
+    stable_curvature: ClassVar[float | None] = None
+
+    @property
+    @override
+    def stiffness_coordinates(self) -> Preconditioner | None:
+        return None if self.stable_curvature is None else self.preconditioner
+
     @property
     @override
     def uses_moments(self) -> bool:
@@ -156,7 +173,11 @@ class PreconditionedSampler(MarkovSampler):
 
     @override
     def precondition(self, target: Target, position: Float[Array, " size"]) -> Preconditioned:
-        return self.preconditioner.apply(target, position, self.step_size_rule)
+        preconditioned = self.preconditioner.apply(target, position, self.step_size_rule)
+        if self.stable_curvature is None or target.metric is None or self.step_size_rule != "curvature":
+            return preconditioned
+        excess = jnp.maximum(target.stiffness / self.stable_curvature, 1.0)
+        return preconditioned._replace(curvature=preconditioned.curvature * excess)
 
 
 @settings
@@ -167,7 +188,7 @@ class AdjustedSampler(PreconditionedSampler):
 
     _: KW_ONLY
     adaptation: Adaptation = component(
-        ADAPTATIONS, default=NoAdaptation(), doc="tuning of step size and metric from round to round"
+        ADAPTATIONS, default=Automatic(), doc="tuning of step size and metric from round to round"
     )
 
     @property
@@ -179,18 +200,3 @@ class AdjustedSampler(PreconditionedSampler):
     @override
     def adapts_between_rounds(self) -> bool:
         return self.adaptation.adapts_between_rounds
-
-
-def move_to_typical_set(
-    preconditioned: Preconditioned, position: Float[Array, " size"]
-) -> Float[Array, " size"]:
-    """Returns the position, or a gradient step from it if it is far outside the typical set.
-
-    A noiseless datum can leave the last draw a hundred standard deviations out. A gradient longer than
-    (sqrt(dim) + 5) sqrt(curvature) has probability 1e-5 at most under a Gaussian target, so a position in the typical
-    set stays as it is.
-    """
-    gradient = jax.grad(preconditioned.logdensity)(position)
-    bound = (math.sqrt(preconditioned.dim) + 5) * jnp.sqrt(preconditioned.curvature)
-    is_far = jnp.linalg.norm(gradient) > bound
-    return jnp.where(is_far, position + gradient / preconditioned.curvature, position)

@@ -48,5 +48,5 @@ def find_mode(target: Target, start: Float[Array, " size"], num_iterations: int)
     """
     if target.precision is None:
         return start
-    preconditioned = Dense().apply(target, start)
+    preconditioned = Dense().apply(target.with_local_precision(), start)
     return preconditioned.to_target(ascend(preconditioned, preconditioned.from_target(start), num_iterations))

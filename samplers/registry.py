@@ -171,6 +171,7 @@ PRECONDITIONERS.register("diagonal", "samplers.adaptation.preconditioning:Diagon
 PRECONDITIONERS.register("none", "samplers.adaptation.preconditioning:Identity")
 
 ADAPTATIONS: Registry["Adaptation"] = Registry("adaptation", "fgtsva.adaptations")
+ADAPTATIONS.register("automatic", "samplers.adaptation.step_size:Automatic")
 ADAPTATIONS.register("none", "samplers.adaptation.base:NoAdaptation")
 ADAPTATIONS.register("dual_averaging", "samplers.adaptation.step_size:DualAveraging")
 ADAPTATIONS.register("window", "samplers.adaptation.window:WindowAdaptation")

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import jax
 from jax import Array
+from jaxtyping import Float
 
 from samplers.gaussian import Gaussian, Moments, Tilt
 
@@ -14,7 +15,12 @@ class Target(NamedTuple):
 
     Attributes:
         logdensity: Log-density up to a constant, temperature included; no kernel has a temperature of its own.
-        precision: A positive definite curvature (size, size) near a position, for preconditioners and step size rules.
+        precision: A positive definite curvature (size, size) near a position, for modes and approximations, and for
+            preconditioners and step size rules if there is no `metric`.
+        metric: Computes the matrix by which a Markov chain is preconditioned, or its diagonal (size,). It must not
+            depend on where the chain is: with a metric taken at the chain's own position a kernel does not leave the
+            target invariant. None where `precision` is the same at all positions.
+        stiffness: Largest curvature of the log-density over the metric's largest, in the sampler's coordinates.
         gaussian: An exactly Gaussian factor of the density; the remaining factor is bounded on compact sets.
         exact: Draws one position exactly.
         minibatch_gradient: (key, position, batch size) -> an unbiased estimate of the gradient.
@@ -33,6 +39,12 @@ class Target(NamedTuple):
     prior: Callable[[Array], Array] | None = None
     moments: Callable[[], Moments] | None = None
     tilt: Tilt | None = None
+    metric: Callable[[], Array] | None = None
+    stiffness: Float[Array, ""] | float = 1.0
+
+    def with_local_precision(self) -> "Target":
+        """Returns the target without a metric, to be preconditioned by the precision at a given position."""
+        return self._replace(metric=None)
 
 
 def with_gradient(

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
-from fgtsva_ppl.posteriors import FGTSVA, History, Posterior, posterior_target
+from fgtsva_ppl.posteriors import FGTSVA, History, Posterior, curvature, posterior_target
+from fgtsva_ppl.posteriors.curvature import initial_curvature
 from fgtsva_ppl.posteriors.exact import gaussian_part
 from fgtsva_ppl.posteriors.gradient_cache import refresh_gradient_cache, update_gradient_cache
 from fgtsva_ppl.posteriors.history import (
@@ -17,6 +18,7 @@ from fgtsva_ppl.posteriors.history import (
     GaussianCache,
     GradientCache,
     ProgramShape,
+    ReplayBuffer,
     SufficientStatistics,
     empty,
     grown,
@@ -27,6 +29,8 @@ from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
 from samplers.errors import InputError
 from samplers.settings import flag, nested, settings, static
+
+CURVATURE_STREAM = 1  # folded into the key of a start
 
 
 class ThompsonState(NamedTuple):
@@ -116,13 +120,15 @@ class Thompson(Agent):
             raise InputError(
                 "control_variate is for minibatch gradients: set sampler.batch_size (sgld, psgld, sghmc, sgnht, ulmc)"
             )
-        if minibatch and not model.linear:
-            anchor = Anchor(sampler.position, jnp.zeros(model.size)) if self.control_variate else None
-            curvature = jnp.zeros((model.size, model.size))
-            cache = GradientCache(curvature, anchor, ProgramShape(shape.arms, shape.dim))
+        if self.control_variate:
+            anchor = Anchor(sampler.position, jnp.zeros(model.size))
+            cache = GradientCache(anchor, ProgramShape(shape.arms, shape.dim))
             history = history._replace(gradient_cache=cache)
         if self._keeps_moments(model):
             history = self._with_moments(history, ProgramShape(shape.arms, shape.dim))
+        if model.gaussian is None and self.sampler.uses_metric:
+            points_key = jax.random.fold_in(key, CURVATURE_STREAM)
+            history = history._replace(curvature_cache=initial_curvature(model, points_key))
         return ThompsonState(history, sampler)
 
     def _keeps_moments(self, model: FlatModel) -> bool:
@@ -189,7 +195,12 @@ class Thompson(Agent):
             (state.sampler, state.sampler.position),
         )
         num_resets = jnp.asarray(~finite, int)
-        info = ActionInfo(draw.acceptance_rate, draw.num_divergent, draw.num_gradients, num_resets)
+        num_gradients = draw.num_gradients
+        if state.history.curvature_cache is not None:
+            num_gradients = num_gradients + curvature.num_gradients(
+                state.history.rounds, stiffness=self.sampler.stiffness_coordinates is not None
+            )
+        info = ActionInfo(draw.acceptance_rate, draw.num_divergent, num_gradients, num_resets)
         return state._replace(sampler=sampler), self.best(position, round), info
 
     def draw(
@@ -232,15 +243,26 @@ class Thompson(Agent):
             return reward - model.function(position)(actions[action][None])[0]
 
         sigma = self.posterior.variance_model.observed_sigma(sigma, residual)
+        weight = self.posterior.weight(sigma)
         history = state.history.added(
             actions,
             action,
             reward,
-            self.posterior.weight(sigma),
+            weight,
             self.posterior.round_variance(sigma),
         )
         if history.gradient_cache is not None:
-            history = update_gradient_cache(self.posterior, model, history, position)
+            history = update_gradient_cache(self.posterior, model, history)
+        if history.curvature_cache is not None:
+            datum = ReplayBuffer(actions[action][None], reward[None], weight[None])
+            history = curvature.update_curvature(
+                self.posterior,
+                model,
+                history,
+                datum,
+                position,
+                coordinates=self.sampler.stiffness_coordinates,
+            )
         return state._replace(history=history)
 
     @override

@@ -46,7 +46,7 @@ def overdispersed_start(key: Key[Array, ""], target: Target, prior: Start, searc
     """
     if target.precision is None:
         return prior
-    coordinates = Dense().apply(target, search.mode)
+    coordinates = Dense().apply(target.with_local_precision(), search.mode)
     shared_key = jax.random.split(key, 3)[1]
     centre = coordinates.from_target(search.mode) + jnp.sqrt(3.0) * jax.random.normal(
         shared_key, search.mode.shape, search.mode.dtype

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from fgtsva_ppl.posteriors.history import Data, History
+from fgtsva_ppl.posteriors.history import Data, History, ReplayBuffer
+from fgtsva_ppl.posteriors.loss import Matrix
 from fgtsva_ppl.posteriors.variance import Revealed, VarianceModel
 from fgtsva_ppl.rewards import FlatModel, RewardFunction
 from fgtsva_ppl.types import Round, Shape
@@ -102,10 +103,24 @@ class Posterior(ABC):
         return self.variance_model.loss(function, data, history.rounds, self.min_sigma)
 
     def curvature(
-        self, model: FlatModel, history: History, data: Data, position: Float[Array, " size"]
-    ) -> Float[Array, "size size"]:
-        """The Gauss-Newton curvature of the loss on some of the history's data."""
-        return self.variance_model.curvature(model, data, history.rounds, position, self.min_sigma)
+        self,
+        model: FlatModel,
+        history: History,
+        data: Data,
+        position: Float[Array, " size"],
+        *,
+        diagonal: bool = False,
+    ) -> Matrix:
+        """The Gauss-Newton curvature of the loss on some of the history's data, or its diagonal."""
+        return self.variance_model.curvature(
+            model, data, history.rounds, position, self.min_sigma, diagonal=diagonal
+        )
+
+    def curvature_factor(
+        self, model: FlatModel, rows: ReplayBuffer, position: Float[Array, " size"]
+    ) -> Float[Array, "factor_rows size"]:
+        """Rows R with R'R the Gauss-Newton curvature of the loss on some rows."""
+        return self.variance_model.curvature_factor(model, rows, position, self.min_sigma)
 
     def bonus(self, function: RewardFunction, history: History, round: Round) -> Float[Array, ""]:
         """The feel-good term: lambda_t max_a f(x_t, a), or lambda sum_{s<t} max_a f(x_s, a) if `sums_past`."""

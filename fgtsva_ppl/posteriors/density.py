@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpyro
 
 from fgtsva_ppl.posteriors.base import Posterior
+from fgtsva_ppl.posteriors.curvature import full_precision, metric
 from fgtsva_ppl.posteriors.exact import finite_class_draw, gaussian_part, with_exact_draws
-from fgtsva_ppl.posteriors.gradient_cache import minibatch_gradient_of, precision
+from fgtsva_ppl.posteriors.gradient_cache import minibatch_gradient_of
 from fgtsva_ppl.posteriors.history import History, SufficientStatistics
 from fgtsva_ppl.rewards import FlatModel
 from fgtsva_ppl.types import Round
@@ -52,13 +53,16 @@ def posterior_target(posterior: Posterior, model: FlatModel, history: History, r
         gaussian = gaussian_part(model.gaussian, data)
         target = Target(logdensity, lambda position: gaussian.precision, gaussian, prior=model.draw)
         return with_exact_draws(target, gaussian, posterior, padded, round)
+    cache = history.curvature_cache
     return Target(
         logdensity,
-        partial(precision, posterior, model, padded),
+        partial(full_precision, posterior, model, padded),
         _prior_gaussian(model),
         finite_class_draw(posterior, model.program, padded, round),
         minibatch_gradient_of(posterior, model, history, round),
         prior=model.draw,
+        metric=partial(metric, posterior, model, padded),
+        stiffness=1.0 if cache is None else cache.stiffness,
     )
 
 

@@ -1,6 +1,6 @@
-"""Summaries of all data for samplers that only see minibatches: the curvature, and the anchor of a control variate.
+"""The control variate of minibatch gradients: the gradient of all data at an anchor.
 
-They are updated with each datum, and refreshed from all data whenever the history grows.
+It is updated with each datum. Whenever the history grows, the anchor moves to the mode.
 """
 
 from functools import partial
@@ -11,6 +11,7 @@ from jax import Array
 from jaxtyping import Float
 
 from fgtsva_ppl.posteriors.base import Posterior
+from fgtsva_ppl.posteriors.curvature import full_precision
 from fgtsva_ppl.posteriors.history import Anchor, History, ReplayBuffer
 from fgtsva_ppl.posteriors.minibatch import (
     Loss,
@@ -27,35 +28,28 @@ from fgtsva_ppl.types import Round
 def refresh_gradient_cache(
     posterior: Posterior, model: FlatModel, history: History, start: Float[Array, " size"]
 ) -> History:
-    """Recomputes the cache from all data; the anchor moves to the mode, searched from `start`."""
+    """Moves the anchor to the mode, searched from `start`, and recomputes its gradient from all data."""
     cache = history.gradient_cache
     assert cache is not None
     assert isinstance(history.data, ReplayBuffer)
     data = history.data.padded_with(history.data.features[0])
     padded = history._replace(data=data)
     not_empty = history.rounds > 0  # without data no row is valid, and the reward may be undefined there
-    anchor = None
-    if cache.anchor is not None:
-        weighted_loss = partial(posterior.loss, padded, posterior.weighted_data(padded))
-        start = find_mode(model, weighted_loss, partial(full_precision, posterior, model, padded), start)
-        gradient = loss_gradient(model, _loss(posterior, padded), data, start)
-        anchor = Anchor(start, jnp.where(not_empty, gradient, 0.0))
-    curvature = jnp.where(not_empty, posterior.curvature(model, padded, data, start), 0.0)
-    return history._replace(gradient_cache=cache._replace(curvature=curvature, anchor=anchor))
+    weighted_loss = partial(posterior.loss, padded, posterior.weighted_data(padded))
+    mode = find_mode(model, weighted_loss, partial(full_precision, posterior, model, padded), start)
+    gradient = loss_gradient(model, _loss(posterior, padded), data, mode)
+    anchor = Anchor(mode, jnp.where(not_empty, gradient, 0.0))
+    return history._replace(gradient_cache=cache._replace(anchor=anchor))
 
 
-def update_gradient_cache(
-    posterior: Posterior, model: FlatModel, history: History, position: Float[Array, " size"]
-) -> History:
-    """Adds the newest datum to the cache."""
-    cache, anchor = history.gradient_cache, None
+def update_gradient_cache(posterior: Posterior, model: FlatModel, history: History) -> History:
+    """Adds the newest datum to the gradient at the anchor."""
+    cache = history.gradient_cache
     assert cache is not None
     newest = jax.tree.map(lambda row: row[history.rounds - 1][None], history.data)
-    curvature = cache.curvature + posterior.curvature(model, history, newest, position)
-    if cache.anchor is not None:
-        at_anchor = loss_gradient(model, _loss(posterior, history), newest, cache.anchor.position)
-        anchor = Anchor(cache.anchor.position, cache.anchor.gradient + at_anchor)
-    return history._replace(gradient_cache=cache._replace(curvature=curvature, anchor=anchor))
+    at_anchor = loss_gradient(model, _loss(posterior, history), newest, cache.anchor.position)
+    anchor = Anchor(cache.anchor.position, cache.anchor.gradient + at_anchor)
+    return history._replace(gradient_cache=cache._replace(anchor=anchor))
 
 
 def minibatch_gradient_of(
@@ -76,24 +70,6 @@ def minibatch_gradient_of(
         round.actions[0],
     )
     return minibatch_gradient(model, data, _loss(posterior, history), bonus)
-
-
-def precision(
-    posterior: Posterior, model: FlatModel, history: History, position: Float[Array, " size"]
-) -> Float[Array, "size size"]:
-    """The curvature of prior and loss: from the cache if there is one, else from all data at the position."""
-    if history.gradient_cache is None:
-        return full_precision(posterior, model, history, position)
-    scale = posterior.weight_scale(history)
-    return jnp.asarray(model.prior_precision) + scale * history.gradient_cache.curvature
-
-
-def full_precision(
-    posterior: Posterior, model: FlatModel, history: History, position: Float[Array, " size"]
-) -> Float[Array, "size size"]:
-    """The Gauss-Newton curvature of prior and loss from all data."""
-    curvature = posterior.curvature(model, history, posterior.weighted_data(history), position)
-    return jnp.asarray(model.prior_precision) + curvature
 
 
 def _loss(posterior: Posterior, history: History) -> Loss:

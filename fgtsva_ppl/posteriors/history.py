@@ -132,13 +132,11 @@ class GradientCache(NamedTuple):
     """Summaries of all data for samplers that only see minibatches; see `posteriors.gradient_cache`.
 
     Attributes:
-        curvature: Of the loss of all data, each datum's at the position of its round.
-        anchor: Of the control variate; None if there is none.
+        anchor: Of the control variate.
         shape: To look up the reward's program again.
     """
 
-    curvature: Float[Array, "size size"]
-    anchor: Anchor | None
+    anchor: Anchor
     shape: ProgramShape
 
 
@@ -154,6 +152,22 @@ class GaussianCache(NamedTuple):
     shape: ProgramShape
 
 
+class CurvatureCache(NamedTuple):
+    """The curvature of the loss, averaged over earlier positions of the chain; see `posteriors.curvature`.
+
+    Attributes:
+        curvature: Gauss-Newton curvature of the loss of all data, or its diagonal if there are many parameters.
+        points: Earlier positions, at which a new datum is evaluated; at first draws from the prior.
+        num_points: Number of positions that were ever stored in `points`.
+        stiffness: See samplers.target.Target.
+    """
+
+    curvature: Float[Array, "size size"] | Float[Array, " size"]
+    points: Float[Array, "points size"]
+    num_points: Int[Array, ""]
+    stiffness: Float[Array, ""]
+
+
 class History(NamedTuple):
     """Everything that the posterior of a round depends on, except the round itself.
 
@@ -164,7 +178,8 @@ class History(NamedTuple):
         past: Past action sets; None unless the posterior sums its bonus over changing action sets.
         total_variance: Lambda_{t-1}, the sum of the rounds' (floored) variances.
         rounds: t - 1.
-        gradient_cache: None unless gradients come from minibatches.
+        gradient_cache: None unless minibatch gradients have a control variate.
+        curvature_cache: None where the posterior's curvature is known in closed form.
         gaussian_cache: None unless the sampler uses the moments of a linear posterior's Gaussian part.
     """
 
@@ -173,6 +188,7 @@ class History(NamedTuple):
     total_variance: Float[Array, ""]
     rounds: Int[Array, ""]
     gradient_cache: GradientCache | None = None
+    curvature_cache: CurvatureCache | None = None
     gaussian_cache: GaussianCache | None = None
 
     @property
@@ -221,7 +237,7 @@ class History(NamedTuple):
         return self._replace(data=data, past=None if self.past is None else self.past.padded_with(actions))
 
     def without_gradient_cache(self) -> "History":
-        """Drops cached gradient state; gradients and curvature then use all data."""
+        """Drops cached gradient state; gradients then use all data."""
         return self._replace(gradient_cache=None)
 
     def without_moments(self) -> "History":

@@ -1,22 +1,53 @@
 """Losses of programs that model their noise, and Gauss-Newton curvatures."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from fgtsva_ppl.posteriors.history import Data, SufficientStatistics
+from fgtsva_ppl.posteriors.history import Data, ReplayBuffer, SufficientStatistics
 from fgtsva_ppl.rewards import FlatModel, NoisyFunction, RewardFunction
 
+type Matrix = Float[Array, "size size"] | Float[Array, " size"]  # or its diagonal
 
-def gauss_newton(model: FlatModel, data: Data, position: Float[Array, " size"]) -> Float[Array, "size size"]:
-    """The curvature 2 sum_s eta_s grad f grad f' of the squared loss. In forward mode: linear in the number of rows."""
-    features = jnp.eye(data.moment.size) if isinstance(data, SufficientStatistics) else data.features
-    jacobian: Array = jax.jacfwd(lambda x: model.function(x)(features))(position)
-    weighted = (
-        data.gram @ jacobian if isinstance(data, SufficientStatistics) else data.weights[:, None] * jacobian
-    )
-    return 2 * jacobian.T @ weighted
+
+def row_gradients(
+    function: Callable[[Array], RewardFunction],
+    features: Float[Array, "rows features"],
+    position: Float[Array, " size"],
+) -> Float[Array, "rows size"]:
+    """The gradient of each row's value with respect to the parameters, row by row in reverse mode.
+
+    Args:
+        function: Parameters -> a function from rows of features to one value for each row.
+        features: The rows.
+        position: The parameters.
+    """
+
+    def gradient(row: Array) -> Array:
+        return jax.grad(lambda x: function(x)(row[None])[0])(position)
+
+    return jax.vmap(gradient)(features)
+
+
+def gauss_newton(
+    model: FlatModel, data: Data, position: Float[Array, " size"], *, diagonal: bool = False
+) -> Matrix:
+    """The curvature 2 sum_s eta_s grad f grad f' of the squared loss, or its diagonal."""
+    if isinstance(data, SufficientStatistics):
+        rows = row_gradients(model.function, jnp.eye(data.moment.size), position)
+        return 2 * product(rows, data.gram @ rows, diagonal)
+    factor = gauss_newton_factor(model, data, position)
+    return product(factor, factor, diagonal)
+
+
+def gauss_newton_factor(
+    model: FlatModel, rows: ReplayBuffer, position: Float[Array, " size"]
+) -> Float[Array, "rows size"]:
+    """Rows R with R'R the Gauss-Newton curvature."""
+    return jnp.sqrt(2 * rows.weights)[:, None] * row_gradients(model.function, rows.features, position)
 
 
 def log_variance(
@@ -46,26 +77,54 @@ def noisy_curvature(
     rounds: Int[Array, ""],
     position: Float[Array, " size"],
     min_sigma: Float[Array, ""] | float,
-) -> Float[Array, "size size"]:
+    *,
+    diagonal: bool = False,
+) -> Matrix:
     """The curvature sum_s grad f grad f' / s^2 + 2 (1 + e^2 / s^2) grad log s grad log s', with residuals e.
 
     The 1 in the last factor gives the Fisher information. The term e^2 / s^2 covers positions that a new datum has left
     far out: there the curvature is that much larger, and steps that ignore it would always be rejected.
     """
-    features = jnp.eye(data.moment.size) if isinstance(data, SufficientStatistics) else data.features
+    if not isinstance(data, SufficientStatistics):
+        factor = noisy_factor(model, data, position, min_sigma)
+        return product(factor, factor, diagonal)
+    features, function = jnp.eye(data.moment.size), model.function(position)
+    assert isinstance(function, NoisyFunction)
+    means = row_gradients(model.function, features, position)
+    logs = row_gradients(_log_s(model, min_sigma), features[:1], position)
+    precision = jnp.exp(-log_variance(function, features[:1], min_sigma)[0])
+    surprise = rounds + precision * data.loss(function.mean)
+    return precision * product(means, data.gram @ means, diagonal) + 2 * surprise * product(
+        logs, logs, diagonal
+    )
 
-    def values(x: Array) -> tuple[Array, Array]:
-        function = model.function(x)
-        return function(features), log_variance(function, features, min_sigma) / 2
 
-    (means, logs), (predicted, log_s) = jax.jacfwd(values)(position), values(position)
-    precisions = jnp.exp(-2 * log_s)
-    if isinstance(data, SufficientStatistics):
-        function = model.function(position)
-        assert isinstance(function, NoisyFunction)
-        fit = precisions[0] * means.T @ data.gram @ means
-        surprise = rounds + precisions[0] * data.loss(function.mean)
-        return fit + 2 * surprise * jnp.outer(logs[0], logs[0])
-    fit = means.T @ ((data.weights * precisions)[:, None] * means)
-    surprise = data.weights * (1 + precisions * (data.rewards - predicted) ** 2)
-    return fit + 2 * logs.T @ (surprise[:, None] * logs)
+def noisy_factor(
+    model: FlatModel,
+    rows: ReplayBuffer,
+    position: Float[Array, " size"],
+    min_sigma: Float[Array, ""] | float,
+) -> Float[Array, "factor_rows size"]:
+    """Rows R with R'R the curvature of `noisy_curvature`."""
+    function = model.function(position)
+    precisions = jnp.exp(-log_variance(function, rows.features, min_sigma))
+    means = row_gradients(model.function, rows.features, position)
+    logs = row_gradients(_log_s(model, min_sigma), rows.features, position)
+    surprise = 1 + precisions * (rows.rewards - function(rows.features)) ** 2
+    return jnp.concatenate(
+        [
+            jnp.sqrt(rows.weights * precisions)[:, None] * means,
+            jnp.sqrt(2 * rows.weights * surprise)[:, None] * logs,
+        ]
+    )
+
+
+def _log_s(model: FlatModel, min_sigma: Float[Array, ""] | float) -> Callable[[Array], RewardFunction]:
+    return lambda x: lambda rows: log_variance(model.function(x), rows, min_sigma) / 2
+
+
+def product(
+    left: Float[Array, "rows size"], right: Float[Array, "rows size"], diagonal: bool = False
+) -> Matrix:
+    """The matrix left' right, or its diagonal."""
+    return jnp.sum(left * right, axis=0) if diagonal else left.T @ right

@@ -71,11 +71,10 @@ def minibatch_gradient(
             return log_prior(position) - scale * loss(batch, function) + bonus(function)
 
         here = jax.grad(estimate)(position)
-        anchor = None if cache is None else cache.anchor
-        if anchor is None:
+        if cache is None:
             return here
-        at_anchor = loss_gradient(model, loss, batch, anchor.position)
-        return here + scale * at_anchor - weight_scale * anchor.gradient
+        at_anchor = loss_gradient(model, loss, batch, cache.anchor.position)
+        return here + scale * at_anchor - weight_scale * cache.anchor.gradient
 
     return gradient
 

@@ -16,8 +16,15 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from fgtsva_ppl.posteriors.history import Data, History
-from fgtsva_ppl.posteriors.loss import gauss_newton, noisy_curvature, noisy_loss
+from fgtsva_ppl.posteriors.history import Data, History, ReplayBuffer
+from fgtsva_ppl.posteriors.loss import (
+    Matrix,
+    gauss_newton,
+    gauss_newton_factor,
+    noisy_curvature,
+    noisy_factor,
+    noisy_loss,
+)
 from fgtsva_ppl.rewards import AnyReward, FlatModel, RewardFunction, WithNoiseModel
 from fgtsva_ppl.types import Round
 from samplers.registry import Registry
@@ -79,9 +86,17 @@ class VarianceModel(ABC):
         rounds: Int[Array, ""],
         position: Float[Array, " size"],
         min_sigma: Scalar,
-    ) -> Float[Array, "size size"]:
-        """The Gauss-Newton curvature of the loss of some data."""
-        return gauss_newton(model, data, position)
+        *,
+        diagonal: bool = False,
+    ) -> Matrix:
+        """The Gauss-Newton curvature of the loss of some data, or its diagonal."""
+        return gauss_newton(model, data, position, diagonal=diagonal)
+
+    def curvature_factor(
+        self, model: FlatModel, rows: ReplayBuffer, position: Float[Array, " size"], min_sigma: Scalar
+    ) -> Float[Array, "factor_rows size"]:
+        """Rows R with R'R the Gauss-Newton curvature of the loss of some rows."""
+        return gauss_newton_factor(model, rows, position)
 
 
 @settings
@@ -161,8 +176,16 @@ class Modelled(Estimated):
         rounds: Int[Array, ""],
         position: Float[Array, " size"],
         min_sigma: Scalar,
-    ) -> Float[Array, "size size"]:
-        return noisy_curvature(model, data, rounds, position, min_sigma)
+        *,
+        diagonal: bool = False,
+    ) -> Matrix:
+        return noisy_curvature(model, data, rounds, position, min_sigma, diagonal=diagonal)
+
+    @override
+    def curvature_factor(
+        self, model: FlatModel, rows: ReplayBuffer, position: Float[Array, " size"], min_sigma: Scalar
+    ) -> Float[Array, "factor_rows size"]:
+        return noisy_factor(model, rows, position, min_sigma)
 
 
 @settings

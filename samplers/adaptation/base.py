@@ -10,6 +10,7 @@ from jaxtyping import Float, Int, Key
 from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import Kernel
 from samplers.settings import settings
+from samplers.target import Target
 
 type MakeKernel = Callable[[Preconditioned], Kernel]
 
@@ -36,6 +37,10 @@ class Adaptation:
 
     def with_target(self, acceptance_rate: float) -> "Adaptation":
         """Returns the adaptation aiming at a kernel's optimal acceptance rate, unless it has its own target rate."""
+        return self
+
+    def for_target(self, target: Target) -> "Adaptation":
+        """Returns the adaptation to use on a target, with the same state."""
         return self
 
     def init(self, dim: int) -> Any:

@@ -126,7 +126,7 @@ class Preconditioner(ABC):
 
         Args:
             target: The target.
-            position: Where its precision is evaluated.
+            position: Where its precision is evaluated, if the target has no metric.
             step_size_rule: The unit of step sizes: `curvature`, the largest curvature, from the precision where it is
                 known, else by power iterations; `power`, always by power iterations; `constant`, none.
         """
@@ -146,7 +146,11 @@ class Dense(Preconditioner):
             whitened = whitened_tilt(target)
             return _with_power_iteration(whitened, position) if step_size_rule == "power" else whitened
         dim = position.shape[-1]
-        factor = jnp.linalg.cholesky(_precision(target, position, "dense"))
+        precision = _precision(target, position, "dense")
+        if precision.ndim == 1:  # too many parameters for a matrix
+            scaled = _scaled(target, jnp.sqrt(precision))
+            return _with_power_iteration(scaled, position) if step_size_rule == "power" else scaled
+        factor = jnp.linalg.cholesky(precision)
         unwhiten = jax.scipy.linalg.solve_triangular(factor, jnp.eye(dim), lower=True).T
         whitened = Preconditioned(
             logdensity=lambda z: target.logdensity(unwhiten @ z),
@@ -168,16 +172,10 @@ class Diagonal(Preconditioner):
         self, target: Target, position: Float[Array, " size"], step_size_rule: str = "curvature"
     ) -> Preconditioned:
         precision = _precision(target, position, "diagonal")
-        root = jnp.sqrt(jnp.diagonal(precision))
-        scaled = Preconditioned(
-            logdensity=lambda z: target.logdensity(z / root),
-            curvature=1.0,
-            dim=position.shape[-1],
-            to_target=lambda z: z / root,
-            from_target=lambda x: x * root,
-            target=target,
-        )
-        if step_size_rule == "curvature":
+        is_matrix = precision.ndim == 2
+        root = jnp.sqrt(jnp.diagonal(precision) if is_matrix else precision)
+        scaled = _scaled(target, root)
+        if step_size_rule == "curvature" and is_matrix:
             return scaled._replace(curvature=largest_eigenvalue(precision / jnp.outer(root, root)))
         return _with_power_iteration(scaled, position) if step_size_rule == "power" else scaled
 
@@ -202,10 +200,25 @@ class Identity(Preconditioner):
             return plain
         if target.precision is None or step_size_rule == "power":
             return _with_power_iteration(plain, position)
-        return plain._replace(curvature=largest_eigenvalue(target.precision(position)))
+        precision = _precision(target, position, "none")
+        largest = largest_eigenvalue(precision) if precision.ndim == 2 else jnp.max(precision)
+        return plain._replace(curvature=largest)
+
+
+def _scaled(target: Target, root: Array) -> Preconditioned:
+    return Preconditioned(
+        logdensity=lambda z: target.logdensity(z / root),
+        curvature=1.0,
+        dim=root.shape[-1],
+        to_target=lambda z: z / root,
+        from_target=lambda x: x * root,
+        target=target,
+    )
 
 
 def _precision(target: Target, position: Array, name: str) -> Array:
+    if target.metric is not None:
+        return target.metric()
     if target.precision is None:
         raise InputError(
             f"preconditioner={name} needs the precision of the target, which this target does not know; "

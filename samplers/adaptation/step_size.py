@@ -12,9 +12,10 @@ from blackjax.optimizers.dual_averaging import dual_averaging
 from jax import Array
 from jaxtyping import Float
 
-from samplers.adaptation.base import Adaptation, AdaptationState
+from samplers.adaptation.base import Adaptation, AdaptationState, NoAdaptation
 from samplers.adaptation.preconditioning import Preconditioned
 from samplers.settings import settings, traced_float
+from samplers.target import Target
 
 MAX_AVERAGED = 100  # targets; a bounded memory follows a target that keeps changing
 
@@ -81,6 +82,35 @@ class StepSizeAdaptation(Adaptation):
             return state
         averaging = update_averaging(state.dual_averaging, acceptance_rate, self.aim)
         return state._replace(dual_averaging=averaging)
+
+
+@settings
+class Automatic(StepSizeAdaptation):
+    """Dual averaging on targets that are preconditioned by a metric, nothing on targets whose precision is exact.
+
+    With an exact precision the default step sizes are right. A metric is an average over the target, which says less
+    of the largest curvature. Steps are never longer than the default, so that trajectories of fixed length do not
+    return to where they began. Only the step size is carried, not a learnt metric.
+    """
+
+    @override
+    def for_target(self, target: Target) -> Adaptation:
+        return NoAdaptation() if target.metric is None else self
+
+    @override
+    def init(self, dim: int) -> Any:
+        return initial_averaging(0.0)
+
+    @override
+    def apply(self, preconditioned: Preconditioned, state: Any) -> Preconditioned:
+        return preconditioned.with_step_scale(jnp.exp(state.log_x))
+
+    @override
+    def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
+        updated = update_averaging(state, acceptance_rate, self.aim)
+        return updated._replace(
+            log_x=jnp.minimum(updated.log_x, 0.0), avg_error=jnp.maximum(updated.avg_error, 0.0)
+        )
 
 
 @settings

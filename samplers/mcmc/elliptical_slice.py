@@ -38,7 +38,7 @@ class EllipticalSlice(MarkovSampler):
                 "rewards), and this target has none"
             )
         precision = target.gaussian.precision
-        return Dense().apply(target._replace(precision=lambda _: precision), position)
+        return Dense().apply(target._replace(precision=lambda _: precision, metric=None), position)
 
     @override
     def kernel(self, preconditioned: Preconditioned) -> Kernel:

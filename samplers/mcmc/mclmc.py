@@ -32,6 +32,7 @@ class MCLMC(PreconditionedSampler):
     """
 
     needs_typical_start: ClassVar[bool] = True  # at unit speed it would take many targets
+    stable_curvature: ClassVar[float | None] = 10.0
     info: ClassVar[SamplerInfo] = SamplerInfo(
         "gradient, unadjusted",
         f"{BIASED}, O(step_size^2)",

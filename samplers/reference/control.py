@@ -17,6 +17,7 @@ from samplers.target import Target
 class Control(Sampler):
     """Negative control: exact draws with a wrong spread, mixed with the prior, or repeated."""
 
+    uses_metric: ClassVar[bool] = False
     info: ClassVar[SamplerInfo] = SamplerInfo(
         "control", f"{BIASED} (negative control)", "0", "exact draws, Gaussian part, prior"
     )

@@ -17,6 +17,7 @@ from samplers.target import Target
 class Exact(Sampler):
     """Independent exact draws, for targets that offer them."""
 
+    uses_metric: ClassVar[bool] = False
     info: ClassVar[SamplerInfo] = SamplerInfo("exact", EXACT, "0", "a target that can draw from itself")
 
     @property

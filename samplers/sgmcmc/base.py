@@ -1,7 +1,7 @@
 """What stochastic-gradient samplers share: gradients from a batch of the data, and step sizes that decay."""
 
 from dataclasses import KW_ONLY
-from typing import override
+from typing import ClassVar, override
 
 from jax import Array
 from jaxtyping import Int
@@ -15,6 +15,8 @@ from samplers.settings import settings, static_int, traced_float
 @settings
 class StochasticGradientSampler(PreconditionedSampler):
     """A sampler without an accept step, for which an unbiased estimate of the gradient is enough."""
+
+    stable_curvature: ClassVar[float | None] = 10.0
 
     _: KW_ONLY
     step_size_decay: float = traced_float(

@@ -24,6 +24,7 @@ class SGLD(StochasticGradientSampler):
     The sampler of the paper's experiments. h is step_size over the largest curvature.
     """
 
+    stable_curvature: ClassVar[float | None] = 1.0
     info: ClassVar[SamplerInfo] = SamplerInfo(
         "gradient, unadjusted", f"{BIASED}, O(step_size)", "num_steps", "precision, for the step size"
     )

@@ -25,6 +25,7 @@ NUM_MODE_ITERATIONS = 3  # Newton steps to a mode, where the mean starts
 class GaussianVI(Approximation):
     """Maximises the ELBO by Adam, with a learning rate that falls to zero within a draw."""
 
+    uses_metric: ClassVar[bool] = False
     family: ClassVar[Any]  # BlackJAX's module
 
     num_iterations: int = static_int(default=20, ge=1, doc="Adam steps per draw")
@@ -50,7 +51,7 @@ class GaussianVI(Approximation):
     def fit(self, key: Key[Array, ""], target: Target, state: SamplerState) -> Fit:
         mean, scale = state.carry
         start = find_mode(target, mean, NUM_MODE_ITERATIONS)
-        preconditioned = self.preconditioner.apply(target, start)
+        preconditioned = self.preconditioner.apply(target.with_local_precision(), start)
         optimizer = optax.adam(optax.cosine_decay_schedule(self.learning_rate, self.num_iterations))
         parameters = (preconditioned.from_target(start), scale)
         initial = self.family.init(start, optimizer)

@@ -19,6 +19,7 @@ from samplers.vi.base import Approximation, Fit
 class Laplace(Approximation):
     """The Gaussian at a mode of the target, with the target's precision there; exact for Gaussian targets."""
 
+    uses_metric: ClassVar[bool] = False
     info: ClassVar[SamplerInfo] = SamplerInfo(
         "approximation", f"{BIASED}, unless Gaussian", "num_iterations + 1", "precision"
     )
@@ -30,7 +31,7 @@ class Laplace(Approximation):
         if target.precision is None:
             raise InputError("sampler 'laplace' needs the precision of the target, and this target has none")
         mode = find_mode(target, state.carry, self.num_iterations)
-        preconditioned = Dense().apply(target, mode)
+        preconditioned = Dense().apply(target.with_local_precision(), mode)
         centre = preconditioned.from_target(mode)
 
         def draw(key: Array) -> Array:

@@ -83,29 +83,6 @@ def test_anchor_is_a_mode_with_the_gradient_of_all_data():
     )
 
 
-@pytest.mark.parametrize("variance", ["estimated", "modelled"])
-def test_cached_curvature_is_updated_with_each_datum(variance):
-    """Each datum's at the position of its round; all at one position after a refresh."""
-    posterior = FGTSVA(alpha=0.2, variance=variance)
-    agents = [Thompson(Logistic(), posterior, SGLD(batch_size=m)) for m in (BATCH, 0)]
-    states = [agent.grow(agent.start(jax.random.key(0), ENVIRONMENT.shape), ROUNDS) for agent in agents]
-    kept, plain = (updated(a, state, 0, FRESH) for a, state in zip(agents, states, strict=True))
-    position = kept.sampler.position  # nothing was drawn: that of every round so far
-
-    def precision(which, state, at):
-        return agents[which].target(state, agents[which].embed(NEXT)).precision(at)
-
-    np.testing.assert_allclose(precision(0, kept, position), precision(1, plain, position), rtol=1e-10)
-    np.testing.assert_array_equal(precision(0, kept, position), precision(0, kept, position + 1))
-    moved, unmoved = (
-        state._replace(sampler=state.sampler._replace(position=position + 1)) for state in (kept, plain)
-    )
-    through = moved._replace(history=moved.history.without_gradient_cache())
-    np.testing.assert_allclose(precision(0, through, position), precision(1, plain, position), rtol=1e-10)
-    kept = agents[0].grow(moved, ROUNDS)
-    np.testing.assert_allclose(precision(0, kept, position), precision(1, unmoved, position + 1), rtol=1e-10)
-
-
 def test_cost_of_a_minibatch_round_does_not_depend_on_the_number_of_data():
     """In operations that XLA counts, from 1024 rows to 8192; through all data they grow with them."""
 
@@ -125,7 +102,8 @@ def test_cost_of_a_minibatch_round_does_not_depend_on_the_number_of_data():
         return jax.jit(turn).lower(jax.random.key(0), state, NEXT).cost_analysis()["flops"]
 
     assert operations(BATCH, 8192) < 1.05 * operations(BATCH, 1024)
-    assert operations(0, 8192) > 4 * operations(0, 1024)
+    # The averaged curvature adds a part that does not depend on the number of data.
+    assert operations(0, 8192) > 2 * operations(0, 1024)
 
 
 def test_buffers_are_updated_in_place():
@@ -164,7 +142,6 @@ def test_minibatches_run_in_the_simulation_loop(variance):
 
 
 def test_a_control_variate_without_minibatches_is_rejected():
-    """Its curvature is updated, not recomputed, so samplers that need the exact one must not use it."""
     with pytest.raises(InputError, match="control_variate is for minibatch gradients"):
         check(ENVIRONMENT, Thompson(Logistic(), FGTSVA(), Laplace(), control_variate=True), rounds=5)
 

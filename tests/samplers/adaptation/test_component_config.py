@@ -24,7 +24,8 @@ def test_a_cell_shows_the_chosen_components_with_their_settings():
         "sampler.step_size": 1.0,
         "sampler.preconditioner": "dense",
         "sampler.step_size_rule": "curvature",
-        "sampler.adaptation": "none",
+        "sampler.adaptation": "automatic",
+        "sampler.adaptation.target_acceptance_rate": None,
     }
     assert sampler_settings(plain) == expected
     (tuned,) = cells("sampler=mala", "sampler.adaptation=dual_averaging")

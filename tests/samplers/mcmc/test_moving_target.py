@@ -125,4 +125,6 @@ def test_a_state_holds_a_position_and_what_was_learnt_only():
     for name in ("sgld", "psgld", "mala", "hmc", "nuts"):
         state = SAMPLERS.build(name).init(jax.random.key(0), target(0).exact)
         assert isinstance(state, SamplerState)
-        assert state.carry == ()
+        learnt = state.carry if name in ("mala", "hmc", "nuts") else None  # the step size
+        assert all(np.shape(leaf) == () for leaf in jax.tree.leaves(learnt))
+        assert learnt is not None or state.carry == ()
