@@ -112,7 +112,9 @@ def run(
         with (
             _connected(study.backend) as backend,
             local_workers.workers(processes - 1, overrides or [], folder, study.devices or 1, warn),
-            terminal.progress(errors if not quiet else shown, study.cells, num_probes) as report_progress,
+            terminal.progress(
+                errors if not quiet else shown, study.cells, num_probes, expected
+            ) as report_progress,
         ):
             signals.run_in_thread(partial(runner.execute, study, folder, report_progress, warn, backend))
         with folder.locks() as locks, locks.held("results"):

@@ -5,18 +5,11 @@ from rich.table import Table
 
 from experiments.config.labels import by_panel, labels_of
 from experiments.config.study import Study
-from experiments.config.text import counted
+from experiments.config.text import counted, format_duration
 from experiments.execute.estimate import Estimate
 from experiments.storage.folder import Folder
 
 MAX_LISTED = 8  # cells of an environment that are named
-
-
-def format_duration(seconds: float) -> str:
-    """A rough time as text."""
-    if seconds < 90:
-        return f"{max(1, round(seconds / 10)) * 10} seconds"
-    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
 def show(console: Console, study: Study, estimate: Estimate, folder: Folder) -> None:

@@ -1,5 +1,6 @@
 """Tables and progress on a terminal."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -12,7 +13,6 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +22,8 @@ from experiments.cli import signals
 from experiments.cli.columns import EDGES, GUTTER, fit_widths, total_width
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, labels_of
-from experiments.config.text import setting_text
+from experiments.config.text import format_duration, setting_text
+from experiments.execute.estimate import Estimate
 from experiments.execute.job import Progress as Report
 
 
@@ -149,13 +150,16 @@ def standings_table(rows: Sequence[Row], width: int = 80) -> Group:
 
 
 @contextmanager
-def progress(console: Console, cells: Sequence[Cell], num_probes: int) -> Iterator[Report]:
+def progress(
+    console: Console, cells: Sequence[Cell], num_probes: int, estimate: Estimate | None = None
+) -> Iterator[Report]:
     """A bar over all rounds of all cells, with the current cell and the remaining time.
 
     Args:
         console: Where it is shown.
         cells: The cells of the study.
         num_probes: The number of probe rounds of all cells; 0 for no second bar.
+        estimate: Of the study, by which the remaining time weighs its cells; None for no remaining time.
 
     Yields:
         The function that `execute` reports progress to.
@@ -167,16 +171,23 @@ def progress(console: Console, cells: Sequence[Cell], num_probes: int) -> Iterat
         MofNCompleteColumn(),
         TextColumn("rounds"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=console,
         transient=True,
     )
     rounds_done: dict[str, int] = {}
     probes_done: dict[str, int] = {}
     with signals.replacing_lines(2 if num_probes else 1), bar:
-        simulating = bar.add_task("compiling", total=sum(cell.rounds for cell in cells))
-        diagnosing = bar.add_task("diagnosing", total=num_probes, visible=num_probes > 0)
+        begin = time.monotonic()
+
+        def left() -> str:
+            if estimate is None:
+                return ""
+            done = {cell.id: rounds_done.get(cell.id, 0) / cell.rounds for cell in cells}
+            return f"left: {format_duration(estimate.seconds_left(time.monotonic() - begin, done))}"
+
+        simulating = bar.add_task("compiling", total=sum(cell.rounds for cell in cells), left=left())
+        diagnosing = bar.add_task("diagnosing", total=num_probes, visible=num_probes > 0, left="")
 
         def report(cell: Cell, rounds: int, diagnosed: int) -> None:
             rounds_done[cell.id], probes_done[cell.id] = rounds, diagnosed
@@ -184,6 +195,6 @@ def progress(console: Console, cells: Sequence[Cell], num_probes: int) -> Iterat
             names = " ".join(
                 str(cell.flat[key]) for key in ("environment", "sampler", "agent") if key in cell.flat
             )
-            bar.update(simulating, completed=sum(rounds_done.values()), description=names)
+            bar.update(simulating, completed=sum(rounds_done.values()), description=names, left=left())
 
         yield report

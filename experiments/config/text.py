@@ -21,3 +21,10 @@ def override_text(value: object) -> str:
 def setting_text(value: object, digits: int = 6) -> str:
     """A setting's value for labels: a number with a few digits."""
     return f"{value:.{digits}g}" if isinstance(value, float) else override_text(value)
+
+
+def format_duration(seconds: float) -> str:
+    """A rough time as text."""
+    if seconds < 90:
+        return f"{max(1, round(seconds / 10)) * 10} seconds"
+    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

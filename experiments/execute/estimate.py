@@ -1,7 +1,7 @@
 """Estimates what a study will take: how many programs are compiled, and roughly how long it runs."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -22,6 +22,7 @@ GRADIENT = 3e-7  # of a gradient among others, without its products
 GRADIENT_ALONE = 1.5e-6
 NUMBER = 4e-9  # of a number in an action set that is drawn anew in each round
 PRODUCT = 4e-10  # of a multiplication and addition
+PACE_TRUST = 4.0  # once a quarter of the work is done, its pace alone counts
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Estimate:
         programs: How many programs are compiled.
         decisions: How many decisions are simulated, over all cells, runs and rounds.
         seconds: Roughly how long it takes.
+        cell_seconds: Roughly how long the rounds of each cell take that is not stored yet, by cell.
     """
 
     cells: int
@@ -41,6 +43,21 @@ class Estimate:
     programs: int
     decisions: int
     seconds: float
+    cell_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def seconds_left(self, elapsed: float, done: Mapping[str, float]) -> float:
+        """How long it will still take, revised by the pace so far.
+
+        Args:
+            elapsed: Seconds since the start.
+            done: The share of each cell's rounds that is simulated, by cell.
+        """
+        total = sum(self.cell_seconds.values())
+        finished = sum(self.cell_seconds.get(cell, 0.0) * share for cell, share in done.items())
+        share = finished / total if total else 0.0
+        trust = min(1.0, PACE_TRUST * share)  # compiling comes first, so the first rounds tell little
+        observed = elapsed / share if share else 0.0
+        return max(0.0, trust * observed + (1 - trust) * max(self.seconds, elapsed) - elapsed)
 
 
 def estimate(study: Study, is_finished: Callable[[Cell], bool]) -> Estimate:
@@ -52,7 +69,8 @@ def estimate(study: Study, is_finished: Callable[[Cell], bool]) -> Estimate:
     """
     todo = [cell for cell in study.cells if not is_finished(cell)]
     programs = {_program(cell): cell for cell in todo}
-    seconds = sum(_simulation_seconds(cell) + STORE for cell in todo)
+    cell_seconds = {cell.id: _simulation_seconds(cell) for cell in todo}
+    seconds = sum(cell_seconds.values()) + STORE * len(todo)
     probes = sum(
         len(study.diagnostics.probes(cell)) * min(study.diagnostics.runs, cell.runs) for cell in todo
     )
@@ -61,7 +79,8 @@ def estimate(study: Study, is_finished: Callable[[Cell], bool]) -> Estimate:
         COMPILE + COMPILE_PROBES * bool(study.diagnostics.probes(cell)) for cell in programs.values()
     )
     decisions = sum(cell.rounds * cell.runs for cell in todo)
-    return Estimate(len(study.cells), len(study.cells) - len(todo), len(programs), decisions, seconds)
+    stored = len(study.cells) - len(todo)
+    return Estimate(len(study.cells), stored, len(programs), decisions, seconds, cell_seconds)
 
 
 def _program(cell: Cell) -> Any:

@@ -23,3 +23,14 @@ def minutes(name):
 def test_estimated_time_is_close_to_the_gallery(name):
     ahead = estimate.estimate(compose([f"study={name}"]), lambda _: False)
     assert 1 / FACTOR <= max(1.0, ahead.seconds / 60) / minutes(name) <= FACTOR
+
+
+def test_the_remaining_time_follows_the_pace():
+    """Cells weigh what they are expected to take; the pace replaces the expectation as work is done."""
+    ahead = estimate.Estimate(2, 0, 2, 100, 40.0, {"cheap": 10.0, "dear": 30.0})
+    assert ahead.seconds_left(0.0, {}) == 40.0
+    assert ahead.seconds_left(5.0, {"cheap": 0.0}) == 35.0  # still compiling
+    assert ahead.seconds_left(50.0, {"cheap": 1.0}) == pytest.approx(150.0)  # five times slower than expected
+    assert ahead.seconds_left(2.5, {"cheap": 1.0, "stored elsewhere": 1.0}) == pytest.approx(7.5)
+    assert ahead.seconds_left(50.0, {"cheap": 0.1}) > 40.0  # late, though little is done
+    assert ahead.seconds_left(60.0, {"cheap": 1.0, "dear": 1.0}) == 0.0
