@@ -48,6 +48,7 @@ SHORT = {
     "mcse": "MCSE",
     "ebfmi": "E-BFMI",
     "ess_per_gradient": "ESS / gradient",
+    "gradient_norm": "gradient",
     "unique": "moved",
 }
 
