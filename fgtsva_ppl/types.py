@@ -78,6 +78,10 @@ class ActionInfo(NamedTuple):
             "int32", "sum", "1 if the decision was not finite and the last finite position was used instead"
         ),
     ]
+    num_repeats: Annotated[
+        Int[Array | np.ndarray, "*batch"] | Bool[Array | np.ndarray, "*batch"] | int,
+        Quantity("int32", "sum", "1 if the draw is the position of the last round"),
+    ] = 0
 
 
 class Environment(ABC):

@@ -10,14 +10,20 @@ from experiments.storage.codecs import values
 
 TAIL = 0.1  # a sampler that is not finite in any of this share of last rounds has not recovered
 MAX_REASON = 200  # characters
+# A run is judged by the second half of its rounds, when a sampler has had time to reach the posterior.
+JUDGED = 0.5
+MIN_ACCEPTANCE = 0.01  # mean acceptance probability below which nothing is accepted
+MAX_DIVERGENT = 0.5  # divergent transitions per round; samplers take 5 to 20 transitions
+MAX_REPEATS = 0.95  # share of rounds whose draw is the position of the round before
 
 
 class CellStatus(NamedTuple):
     """Whether a cell has valid results.
 
     Attributes:
-        status: `done`; `diverged`: there are results, but its sampler failed; `failed`: there are no results.
-        reason: One line; empty for `done`.
+        status: `done`; `diverged`: there are results, but its sampler failed or often diverged; `stuck`: there are
+            results, but its sampler hardly moved; `failed`: there are no results.
+        reason: One line, with the next thing to try; empty for `done`.
     """
 
     status: str
@@ -40,11 +46,12 @@ def status_of_exception(error: Exception) -> CellStatus:
     return CellStatus("failed", f"{type(error).__name__}{': ' if first else ''}{first}"[:MAX_REASON])
 
 
-def status_of_rounds(rounds: xr.DataTree) -> CellStatus:
+def status_of_rounds(rounds: xr.DataTree, *, is_control: bool = False) -> CellStatus:
     """The status of a cell that was simulated to the end.
 
     Args:
         rounds: The stored rounds, with variables (run, round).
+        is_control: Whether the sampler is a negative control, which may repeat its draws on purpose.
     """
     regret, num_resets = values(rounds, "regret"), values(rounds, "num_resets")
     runs, length = regret.shape
@@ -64,5 +71,43 @@ def status_of_rounds(rounds: xr.DataTree) -> CellStatus:
         return CellStatus(
             "diverged",
             f"{outside_support} of {runs} runs ended where the log-density is -inf or not a number",
+        )
+    return _status_of_moves(rounds, is_control)
+
+
+def _status_of_moves(rounds: xr.DataTree, is_control: bool) -> CellStatus:
+    """Whether the sampler moved, judged by the second half of the rounds of each run."""
+    length = values(rounds, "regret").shape[1]
+    judged = slice(int((1 - JUDGED) * length), None)
+    rounds_per_record = values(rounds, "round")[0]
+
+    def mean(name: str) -> np.ndarray:
+        return np.asarray(values(rounds, name))[:, judged].mean(axis=1)
+
+    def count(failing: np.ndarray) -> str:
+        return f"{int(np.sum(failing))} of {failing.size} runs"
+
+    rejecting = mean("acceptance_rate") < MIN_ACCEPTANCE  # false where it is NaN
+    if np.any(rejecting):
+        return CellStatus(
+            "stuck",
+            f"{count(rejecting)} accept less than {MIN_ACCEPTANCE:.0%} of their proposals; try "
+            "sampler.adaptation=dual_averaging or a smaller sampler.step_size",
+        )
+    diverging = mean("num_divergent") / rounds_per_record > MAX_DIVERGENT
+    if np.any(diverging):
+        return CellStatus(
+            "diverged",
+            f"{count(diverging)} have more than {MAX_DIVERGENT} divergent transitions per round; try a smaller "
+            "sampler.step_size or sampler.adaptation=dual_averaging",
+        )
+    if is_control or "num_repeats" not in rounds.data_vars:  # stored by an earlier version
+        return DONE
+    repeating = mean("num_repeats") / rounds_per_record > MAX_REPEATS
+    if np.any(repeating):
+        return CellStatus(
+            "stuck",
+            f"{count(repeating)} return the same position in more than {MAX_REPEATS:.0%} of their rounds; try "
+            "more sampler.num_steps or another sampler",
         )
     return DONE

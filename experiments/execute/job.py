@@ -17,7 +17,7 @@ from experiments.execute.diagnose import Groups, diagnose
 from experiments.storage.codecs import rounds_to_tree, snapshots_to_tree, tree_to_snapshots
 from experiments.storage.errors import DamagedError, StoreError
 from experiments.storage.folder import Folder
-from fgtsva_ppl import Simulation, simulate
+from fgtsva_ppl import Simulation, Thompson, simulate
 from fgtsva_ppl.jax_config import release_programs
 from fgtsva_ppl.simulation import Snapshot, state_structure
 
@@ -66,7 +66,7 @@ class Job:
         """Reads or computes a cell. An error inside becomes the cell's status, so that other cells can go on."""
         try:
             rounds = self._rounds(cell)
-            self.status[cell.id] = status_of_rounds(rounds)
+            self.status[cell.id] = status_of_rounds(rounds, is_control=_is_control(cell))
             if self.status[cell.id].status == "failed":
                 return
             self.data[cell.id] = rounds
@@ -174,3 +174,8 @@ class Job:
         except DamagedError as damage:
             self.warn(f"{damage}; computing it again")
             return None
+
+
+def _is_control(cell: Cell) -> bool:
+    """Whether the cell's sampler is a negative control."""
+    return isinstance(cell.agent, Thompson) and cell.agent.sampler.info.family == "control"

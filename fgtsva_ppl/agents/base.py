@@ -33,7 +33,8 @@ def decide(
     if allowed is None:
         allowed = jnp.ones(scores.shape, bool)
     broken = jnp.any(allowed & ~jnp.isfinite(scores))
-    info = ActionInfo(jnp.asarray(jnp.nan), jnp.asarray(0), jnp.asarray(0), jnp.asarray(broken, int))
+    zero = jnp.asarray(0)
+    info = ActionInfo(jnp.asarray(jnp.nan), zero, zero, jnp.asarray(broken, int), zero)
     scores = jnp.where(allowed & ~jnp.isnan(scores), scores, -jnp.inf)
     size = jnp.max(jnp.where(jnp.isfinite(scores), jnp.abs(scores), 0.0))
     return jnp.argmax(scores >= jnp.max(scores) - TIE_TOLERANCE * size), info

@@ -200,7 +200,8 @@ class Thompson(Agent):
             num_gradients = num_gradients + curvature.num_gradients(
                 state.history.rounds, stiffness=self.sampler.stiffness_coordinates is not None
             )
-        info = ActionInfo(draw.acceptance_rate, draw.num_divergent, num_gradients, num_resets)
+        num_repeats = jnp.asarray(jnp.all(position == state.sampler.position), int)
+        info = ActionInfo(draw.acceptance_rate, draw.num_divergent, num_gradients, num_resets, num_repeats)
         return state._replace(sampler=sampler), self.best(position, round), info
 
     def draw(

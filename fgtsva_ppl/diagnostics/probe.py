@@ -3,6 +3,7 @@
 A probe does not affect the run. The round is regenerated from the run's key, and the agent's state is in a `Snapshot`.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from fgtsva_ppl.diagnostics.reference import draw_reference
 from fgtsva_ppl.diagnostics.restarts import ModeSearch, restart, search_mode
 from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
-from samplers import Draw, Exact, SamplerState, Target
+from samplers import Dense, Draw, Exact, SamplerState, Target
 
 PROBE_STREAM = 3  # folded into a run's key, beside the streams of the simulation loop
 
@@ -51,6 +52,7 @@ class Samples(NamedTuple):
         condition_number: Condition number of the posterior precision at the agent's position; NaN if unknown.
         best_arm: The arm with the highest true mean.
         arm_mask: Ones, as many as there are arms.
+        gradient_norm: Mean squared norm of the whitened gradient at the replicas, over the dimension; NaN if unknown.
     """
 
     replicas: Draw
@@ -63,6 +65,7 @@ class Samples(NamedTuple):
     condition_number: Float[np.ndarray, "*runs"]
     best_arm: Int[np.ndarray, "*runs"]
     arm_mask: Float[np.ndarray, "*runs arms"]
+    gradient_norm: Float[np.ndarray, "*runs"] | float = math.nan
 
 
 def probe(
@@ -125,6 +128,7 @@ def probe_async(
             reference_divergent=host_facts.reference_divergent,
             superchains=host_draws.superchains,
             chains=host_draws.chains,
+            gradient_norm=host_draws.gradient_norm,
             condition_number=host_facts.condition_number,
             best_arm=host_facts.best_arm,
             arm_mask=host_facts.arm_mask,
@@ -152,6 +156,7 @@ class SamplerDraws(NamedTuple):
     actions: Int[Array, " replicas"]
     superchains: Float[Array, "superchains members size"]
     chains: Draw
+    gradient_norm: Float[Array, ""]
 
 
 class _Keys(NamedTuple):
@@ -281,7 +286,18 @@ def _sampler_draws_of_run(
     chain_starts = jax.tree.map(lambda x: x[: sizes.num_chains], starts)
     chains = batch(trace)(jax.random.split(streams.chains, sizes.num_chains), chain_starts)
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
-    return SamplerDraws(replicas, best(replicas.position), superchains, chains)
+    norm = _gradient_norm(full_target, state.sampler.position, replicas.position)
+    return SamplerDraws(replicas, best(replicas.position), superchains, chains, norm)
+
+
+def _gradient_norm(target: Target, position: Array, draws: Array) -> Array:
+    """The mean of g'P^-1 g / dim over draws, with the gradient g of the log-density and the precision P."""
+    if target.precision is None:
+        return jnp.asarray(jnp.nan)
+    coordinates = Dense().apply(target, position)
+    gradient = jax.grad(coordinates.logdensity)
+    norms = jax.lax.map(lambda x: jnp.mean(gradient(coordinates.from_target(x)) ** 2), draws)
+    return jnp.mean(norms)
 
 
 def _condition_number(target: Target, position: Array) -> Array:

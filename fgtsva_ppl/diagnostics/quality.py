@@ -191,6 +191,11 @@ METRICS = {
         "acceptance rate",
         lambda of: np.mean(of.samples.replicas.acceptance_rate, axis=-1),
     ),
+    "gradient_norm": Metric(
+        "squared norm of the whitened gradient over the dimension; about 1 in the posterior",
+        "gradient",
+        lambda of: np.broadcast_to(np.asarray(of.samples.gradient_norm, float), of.runs.shape),
+    ),
     "num_divergent": Metric(
         "divergent transitions per draw, over replicas of the round's own draw",
         "divergences",

@@ -40,6 +40,16 @@ class Blank(Sampler):
 
 
 @settings
+class Frozen(Sampler):
+    """A sampler that always returns where it started."""
+
+    rate: float = traced_float(default=1.0, doc="unused")
+
+    def sample(self, key, target, state):
+        return state, Draw.without_acceptance(state.position)
+
+
+@settings
 class Raising(Sparse):
     """An environment that raises when a round is drawn."""
 
@@ -102,7 +112,7 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     REWARDS.names(), SAMPLERS.names(), ENVIRONMENTS.names()
     for registry, parts in (
-        (SAMPLERS, {"blank": Blank}),
+        (SAMPLERS, {"blank": Blank, "frozen": Frozen}),
         (ENVIRONMENTS, {"raising": Raising, "voiceless": Voiceless}),
         (
             REWARDS,
@@ -131,7 +141,7 @@ def assert_reported(reported, bad, good, reason):
     assert "\n1 of 2 cells failed" in err
     assert rows[good]["status"] == "done"
     assert float(rows[good]["final_regret_mean"]) >= 0
-    assert rows[bad]["status"] in ("failed", "diverged")
+    assert rows[bad]["status"] in ("failed", "diverged", "stuck")
     for text in (rows[bad]["reason"], err, page):
         assert reason in text
     assert "\n" not in rows[bad]["reason"]
@@ -154,6 +164,18 @@ def test_an_unstable_step_size_is_reported(fgtsva):
     )
     assert_reported(reported, "sgld", "exact", "3 of 3 runs had no finite draw")
     assert reported[2]["sgld"]["num_resets"] == "36"
+
+
+def test_a_sampler_that_accepts_nothing_is_reported(fgtsva):
+    reported = fgtsva("sampler=exact,mala", "sampler.step_size=1e6", by="sampler")
+    assert_reported(reported, "mala", "exact", "3 of 3 runs accept less than 1% of their proposals; try")
+    assert reported[2]["mala"]["status"] == "stuck"
+
+
+def test_a_sampler_that_stays_where_it_is_is_reported(fgtsva):
+    reported = fgtsva("sampler=exact,frozen", by="sampler")
+    assert_reported(reported, "frozen", "exact", "3 of 3 runs return the same position in more than 95%")
+    assert reported[2]["frozen"]["status"] == "stuck"
 
 
 def test_a_log_density_of_minus_infinity_is_reported(fgtsva):
