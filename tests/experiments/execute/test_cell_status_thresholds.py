@@ -18,13 +18,8 @@ RUNS, ROUNDS = 3, 200
 def rounds(record_every=1, **quantities):
     """Rounds of runs in which all is well but these quantities of the last run, per round."""
     length = ROUNDS // record_every
-    usual = {
-        "regret": 0.1,
-        "acceptance_rate": 0.8,
-        "num_divergent": 0.0,
-        "num_resets": 0.0,
-        "num_repeats": 0.0,
-    }
+    nothing = dict.fromkeys(("num_divergent", "num_resets", "num_repeats"), 0.0)
+    usual = {"regret": 0.1, "acceptance_rate": 0.8, **nothing}
     variables = {name: np.full((RUNS, length), value) for name, value in usual.items()}
     for name, values in quantities.items():
         blocks = np.reshape(np.broadcast_to(values, ROUNDS), (length, record_every))

@@ -102,7 +102,7 @@ def test_completion_needs_no_jax(line, expected):
     ("key", "expected"),
     [
         ("sampler.preconditioner", ["dense", "diagonal", "none"]),
-        ("sampler.adaptation", ["none", "dual_averaging", "window"]),
+        ("sampler.adaptation", ["automatic", "none", "dual_averaging", "window"]),
         (
             "posterior.variance",
             ["revealed", "revealed_after", "estimated", "modelled", "modelled_by_context"],
