@@ -113,8 +113,9 @@ def probe_async(
     static = {"sizes": sizes or ProbeSizes(), "mesh": mesh}
     # A fixed sampler, which is not used: one compiled program then serves all samplers of a posterior.
     posterior = replace(agent, sampler=Exact())
+    history = states.history.without_moments()  # which only some samplers keep
     facts = _posterior_facts(
-        posterior, keys, states.history, states.sampler.position, seen, means, t, **static
+        posterior, keys, history, states.sampler.position, seen, means, t, **static
     )
     draws = _sampler_draws(agent, keys, states, facts.searches, seen, t, **static)
 
