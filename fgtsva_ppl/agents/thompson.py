@@ -137,7 +137,7 @@ class Thompson(Agent):
         return self.sampler.uses_moments and model.gaussian is not None and not rescales
 
     def _with_moments(self, history: History, shape: ProgramShape) -> History:
-        """Computes the moments from the data, without the rounding errors of updates."""
+        """Computes the moments by a factorisation; from then on they are updated with each datum."""
         prior = self.model(shape.arms, shape.dim).gaussian
         assert prior is not None
         assert isinstance(history.data, SufficientStatistics)
@@ -163,13 +163,11 @@ class Thompson(Agent):
 
     @override
     def grow(self, state: ThompsonState, capacity: int) -> ThompsonState:
-        """Makes room in the history, and computes the summaries of its data anew."""
+        """Makes room in the history, and moves the anchor of a control variate."""
         history = grown(state.history, capacity)
         if history.gradient_cache is not None:
             model = self.model(history.gradient_cache.shape.arms, history.gradient_cache.shape.dim)
             history = refresh_gradient_cache(self.posterior, model, history, state.sampler.position)
-        if history.gaussian_cache is not None:
-            history = self._with_moments(history, history.gaussian_cache.shape)
         return state._replace(history=history)
 
     @override

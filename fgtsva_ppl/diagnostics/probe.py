@@ -114,9 +114,7 @@ def probe_async(
     # A fixed sampler, which is not used: one compiled program then serves all samplers of a posterior.
     posterior = replace(agent, sampler=Exact())
     history = states.history.without_moments()  # which only some samplers keep
-    facts = _posterior_facts(
-        posterior, keys, history, states.sampler.position, seen, means, t, **static
-    )
+    facts = _posterior_facts(posterior, keys, history, states.sampler.position, seen, means, t, **static)
     draws = _sampler_draws(agent, keys, states, facts.searches, seen, t, **static)
 
     def wait() -> Samples:

@@ -49,7 +49,8 @@ def simulation(environment, agent, *, rounds, runs, seed, progress, probes=(), *
     regret = np.random.default_rng(seed).gamma(2.0, size=(runs, rounds)) / (1 + np.arange(rounds))
     nothing = dict.fromkeys(Record.fields(), np.zeros((runs, rounds)))
     progress(rounds)
-    record = Record.from_arrays(nothing | {"regret": regret})
+    accepted = np.full((runs, rounds), np.nan)  # no proposals, so none that is rejected
+    record = Record.from_arrays(nothing | {"regret": regret, "acceptance_rate": accepted})
     return Simulation(record, np.zeros(runs, bool), Seconds(0.0, 0.0))
 
 

@@ -103,7 +103,9 @@ def test_cost_of_a_minibatch_round_does_not_depend_on_the_number_of_data():
 
     assert operations(BATCH, 8192) < 1.05 * operations(BATCH, 1024)
     few, more, most = (operations(0, rows) for rows in (2048, 4096, 8192))
-    assert most - more == pytest.approx(2 * (more - few), rel=0.1)  # linear, and a constant for the averaged metric
+    assert most - more == pytest.approx(
+        2 * (more - few), rel=0.1
+    )  # linear, and a constant for the averaged metric
     assert most - few > few - operations(BATCH, 1024)
 
 

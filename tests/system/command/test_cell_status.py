@@ -195,7 +195,7 @@ def test_a_study_without_any_valid_cell_is_rejected(fgtsva, capsys, monkeypatch,
 
 @pytest.mark.slow
 def test_a_log_density_of_minus_infinity_given_data_is_reported(fgtsva):
-    plain = ("sampler.preconditioner=none", "sampler.step_size_rule=constant")
+    plain = ("sampler.preconditioner=none", "sampler.step_size_rule=constant", "sampler.step_size=0.001")
     reported = fgtsva("reward=linear,enormous", "sampler=mala", *plain, by="reward")
     assert_reported(reported, "enormous", "linear", "3 of 3 runs ended where the log-density is -inf")
 
