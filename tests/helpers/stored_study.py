@@ -75,7 +75,7 @@ def store(
                 "regret": (both, regret),
                 "acceptance_rate": (both, np.full((RUNS, ROUNDS), 0.5 + index / 20)),
                 "num_gradients": (both, nothing + GRADIENTS),
-                **dict.fromkeys(("action", "num_divergent", "num_resets"), (both, nothing)),
+                **dict.fromkeys(("action", "num_divergent", "num_resets", "num_repeats"), (both, nothing)),
             },
             {"run": np.arange(RUNS), "round": 1 + np.arange(ROUNDS)},
             {"cell": key, "settings": json.dumps(settings), "status": "done", "reason": ""}

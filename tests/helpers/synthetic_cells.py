@@ -33,6 +33,7 @@ def played(cell, regret, num_gradients=20.0):
         "num_gradients": (both, np.full((RUNS, ROUNDS), num_gradients)),
         "num_divergent": (both, np.zeros((RUNS, ROUNDS), int)),
         "num_resets": (both, np.zeros((RUNS, ROUNDS), int)),
+        "num_repeats": (both, np.zeros((RUNS, ROUNDS), int)),
     }
     attrs = {"seconds": 1.0, "compile_seconds": 2.0, "settings": json.dumps(cell.settings)}
     return xr.DataTree(xr.Dataset(variables, {"run": np.arange(RUNS), "round": 1 + np.arange(ROUNDS)}, attrs))

@@ -125,6 +125,7 @@ def test_a_study_reports_a_rejected_reference(monkeypatch):
         reference=reference,
         reference_actions=actions,
         reference_divergent=np.zeros(2, int),
+        gradient_norm=np.ones(2),
         superchains=rng.normal(size=(2, 8, 8, 5)),
         chains=sample_draw(rng, 2, 4, 50, size=5),
         condition_number=np.ones(2),
