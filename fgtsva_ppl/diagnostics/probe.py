@@ -17,11 +17,12 @@ from jax.sharding import Mesh
 from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
+from fgtsva_ppl.diagnostics.geometry import condition_number, gradient_norm
 from fgtsva_ppl.diagnostics.reference import draw_reference
 from fgtsva_ppl.diagnostics.restarts import ModeSearch, restart, search_mode
 from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
-from samplers import Dense, Draw, Exact, SamplerState, Target
+from samplers import Draw, Exact, SamplerState
 
 PROBE_STREAM = 3  # folded into a run's key, beside the streams of the simulation loop
 
@@ -219,7 +220,7 @@ def _posterior_facts(
             reference_actions=best(reference.reshape(-1, reference.shape[-1])),
             reference_divergent=num_divergent,
             searches=search(_start_keys(streams, sizes)),
-            condition_number=_condition_number(target, position),
+            condition_number=condition_number(target, position),
             best_arm=jnp.argmax(means),
             arm_mask=jnp.ones(means.shape),
         )
@@ -285,25 +286,8 @@ def _sampler_draws_of_run(
     chain_starts = jax.tree.map(lambda x: x[: sizes.num_chains], starts)
     chains = batch(trace)(jax.random.split(streams.chains, sizes.num_chains), chain_starts)
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
-    norm = _gradient_norm(full_target, state.sampler.position, replicas.position)
+    norm = gradient_norm(full_target, state.sampler.position, replicas.position)
     return SamplerDraws(replicas, best(replicas.position), superchains, chains, norm)
-
-
-def _gradient_norm(target: Target, position: Array, draws: Array) -> Array:
-    """The mean of g'P^-1 g / dim over draws, with the gradient g of the log-density and the precision P."""
-    if target.precision is None:
-        return jnp.asarray(jnp.nan)
-    coordinates = Dense().apply(target, position)
-    gradient = jax.grad(coordinates.logdensity)
-    norms = jax.lax.map(lambda x: jnp.mean(gradient(coordinates.from_target(x)) ** 2), draws)
-    return jnp.mean(norms)
-
-
-def _condition_number(target: Target, position: Array) -> Array:
-    if target.precision is None:
-        return jnp.asarray(jnp.nan)
-    eigenvalues = jnp.linalg.eigvalsh(target.precision(position))
-    return eigenvalues[-1] / eigenvalues[0]
 
 
 def _sequential_map(function: Any) -> Any:
