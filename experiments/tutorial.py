@@ -49,7 +49,7 @@ for t in range(3):
     seen, outcome = environment.round(round_key, instance, jnp.asarray(t))
     embedded = agent.embed(seen)
     state, arm, _ = act(agent_key, state, embedded)
-    reward = outcome.means[arm] + outcome.noise
+    reward = outcome.rewards[arm]
     regret = jnp.max(outcome.means) - outcome.means[arm]
     print(f"round {t + 1}: sigma {seen.sigma:.0f}, arm {arm}, reward {reward:+.2f}, regret {regret:.2f}")
     last_target = agent.target(state, embedded)

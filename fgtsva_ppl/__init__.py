@@ -8,6 +8,7 @@ from fgtsva_ppl.jax_config import configure
 configure()
 
 from fgtsva_ppl.agents import AGENTS, Thompson, ThompsonAgent  # noqa: E402
+from fgtsva_ppl.drift import DRIFTS, WithDrift  # noqa: E402
 from fgtsva_ppl.environments import (  # noqa: E402
     ENVIRONMENTS,
     NOISES,
@@ -18,6 +19,8 @@ from fgtsva_ppl.environments import (  # noqa: E402
     Sparse,
     WithNoise,
 )
+from fgtsva_ppl.feedback import FEEDBACKS, WithFeedback  # noqa: E402
+from fgtsva_ppl.likelihoods import LIKELIHOODS, Bernoulli, Likelihood, Poisson, StudentT  # noqa: E402
 from fgtsva_ppl.posteriors import (  # noqa: E402
     FGTSA,
     FGTSB,
@@ -49,12 +52,15 @@ __version__ = "0.2.0"
 
 __all__ = [
     "AGENTS",
+    "DRIFTS",
     "ENVIRONMENTS",
+    "FEEDBACKS",
     "FGTSA",
     "FGTSB",
     "FGTSVA",
     "GP",
     "HMC",
+    "LIKELIHOODS",
     "MALA",
     "MLP",
     "NOISES",
@@ -67,6 +73,7 @@ __all__ = [
     "TS",
     "VARIANCE_MODELS",
     "Agent",
+    "Bernoulli",
     "Contextual",
     "Dense",
     "Deterministic",
@@ -76,12 +83,14 @@ __all__ = [
     "Hierarchical",
     "Homoscedastic",
     "InputError",
+    "Likelihood",
     "Linear",
     "LinearFunction",
     "Logistic",
     "Modelled",
     "ModelledByContext",
     "Outcome",
+    "Poisson",
     "Revealed",
     "RevealedAfter",
     "Reward",
@@ -89,8 +98,11 @@ __all__ = [
     "Shape",
     "Simulation",
     "Sparse",
+    "StudentT",
     "Thompson",
     "ThompsonAgent",
+    "WithDrift",
+    "WithFeedback",
     "WithNoise",
     "configure",
     "simulate",

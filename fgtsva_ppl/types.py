@@ -1,10 +1,11 @@
 """The vocabulary of this package: what environments, agents and the loop between them exchange.
 
-environment.round -> Round, Outcome -> agent.embed -> agent.act -> action, ActionInfo -> agent.update
+environment.round -> Round, Outcome -> agent.embed -> agent.represent -> agent.act -> action, ActionInfo -> agent.update
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -26,15 +27,15 @@ class Round(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The rewards of a round: arm a would pay means[a] + noise.
+    """The rewards of a round. The agent observes that of the arm it pulls.
 
     Attributes:
-        means: Mean reward f*(x_t, a) of every arm.
-        noise: The round's noise, which is the same for all arms.
+        means: Mean reward f*(x_t, a) of every arm; regret is measured in these.
+        rewards: What every arm would pay: its mean plus noise, a 0/1 reward, a count, ...
     """
 
     means: Float[Array, "*batch arms"]
-    noise: Float[Array, "*batch"]
+    rewards: Float[Array, "*batch arms"]
 
 
 class Shape(NamedTuple):
@@ -43,7 +44,7 @@ class Shape(NamedTuple):
     arms: int
     dim: int  # number of features of an arm
     fixed_actions: bool  # the action set is the same in every round
-    linear: bool  # mean rewards are linear in the features
+    linear: bool  # mean rewards are linear in the features, or (data) are fitted as if they were
 
 
 class Quantity(NamedTuple):
@@ -82,6 +83,35 @@ class ActionInfo(NamedTuple):
         Int[Array | np.ndarray, "*batch"] | Bool[Array | np.ndarray, "*batch"] | int,
         Quantity("int32", "sum", "1 if the draw is the position of the last round"),
     ] = 0
+    propensity: Annotated[
+        Float[Array | np.ndarray, "*batch"] | float,
+        Quantity(
+            "float64", "mean", "probability with which the chosen arm is chosen; NaN where it is not known"
+        ),
+    ] = math.nan
+    propensity_error: Annotated[
+        Float[Array | np.ndarray, "*batch"] | float,
+        Quantity("float32", "mean", "standard error of the propensity; 0 where it is exact"),
+    ] = math.nan
+
+
+class Feedback(ABC):
+    """When rewards are observed."""
+
+    @property
+    @abstractmethod
+    def slots(self) -> int:
+        """Rounds whose rewards may be pending at the same time: memory for them is fixed."""
+
+    @abstractmethod
+    def draw(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
+        """The number of rounds by which the reward of round t (counted from 0) is late.
+
+        With 0 it is observed at the end of its own round; with `slots` or more it is never observed.
+        """
+
+    def validate(self, rounds: int) -> None:  # noqa: B027 (an optional hook)
+        """Raises InputError if the settings make no sense for so many rounds."""
 
 
 class Environment(ABC):
@@ -90,9 +120,29 @@ class Environment(ABC):
     subgaussian: bool = False  # sigma_t is a sub-Gaussian norm: the noise has variance sigma_t^2 / 4
 
     @property
+    def additive_noise(self) -> bool:
+        """Whether rewards are means plus a noise that a noise model may replace."""
+        return True
+
+    @property
     def content_digest(self) -> str | None:
         """Digest of the data that the rounds are drawn from; None if everything follows from the settings."""
         return None
+
+    @property
+    def recommended(self) -> Mapping[str, Any]:
+        """Settings of a cell for which neither a study nor the command line has a value, by group or dotted key."""
+        return {}
+
+    @property
+    def description(self) -> str:
+        """What a run states about the environment's data; empty if the settings say everything."""
+        return ""
+
+    @property
+    def installed(self) -> bool:
+        """Whether the data are on this machine; a study may leave out environments whose data are not."""
+        return True
 
     @property
     @abstractmethod
@@ -116,9 +166,35 @@ class Environment(ABC):
             What is revealed before the action, and the rewards of all arms.
         """
 
+    @property
+    def can_drift(self) -> bool:
+        """Whether `moved` is defined, so that a drift can be combined with the environment."""
+        return False
+
+    def moved(self, instance: Any, other: Any, angle: Float[Array, ""]) -> Any:
+        """The instance with its truth turned by an angle (in radians) towards that of another instance.
+
+        A quarter of a turn gives the other's truth, half a turn the opposite one. Everything else stays.
+        """
+        raise NotImplementedError(f"the truth of environment {type(self).__name__} cannot drift")
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the instance of a run changes from round to round."""
+        return False
+
+    def evolve(self, key: Key[Array, ""], instance: Any, t: Int[Array, ""]) -> Any:
+        """The instance of round t + 1, given that of round t; the key is the drift's own for round t."""
+        return instance
+
+    @property
+    def feedback(self) -> Feedback | None:
+        """When rewards are observed; None: at the end of their own round."""
+        return None
+
 
 class Agent(ABC):
-    """A policy with a state. The loop calls `embed`, `act_with_means` and `update` once per round."""
+    """A policy with a state. The loop calls `embed`, `represent`, `act_with_means` and `update` once per round."""
 
     label: ClassVar[str] = ""  # what messages and tables call it, where that is not its registered name
 
@@ -140,6 +216,10 @@ class Agent(ABC):
         """Whether all rounds are stored, so that a gradient costs the more the longer the run."""
         return False
 
+    def round_products(self, shape: Shape, rounds: int) -> float | None:
+        """Multiplications of an average round, for estimates of time; None if they follow from the gradients."""
+        return None
+
     def for_horizon(self, rounds: int) -> "Agent":
         """Fills in every setting that is derived from the number of rounds."""
         return self
@@ -153,7 +233,11 @@ class Agent(ABC):
         return state
 
     def embed(self, round: Round) -> Any:
-        """Transforms a round once; the result is what all methods below receive as `round`."""
+        """Transforms a round once; the result is what `represent` receives."""
+        return round
+
+    def represent(self, state: Any, round: Any) -> Any:
+        """Transforms an embedded round by what the state has learned; the result is what the methods below receive."""
         return round
 
     @abstractmethod
@@ -177,11 +261,40 @@ class Agent(ABC):
 
     @abstractmethod
     def update(self, state: Any, round: Any, action: Int[Array, ""], reward: Float[Array, ""]) -> Any:
-        """Returns the state after the reward of the chosen arm was observed."""
+        """Returns the state after the reward of the chosen arm was observed, at the end of its round."""
+
+    def update_late(
+        self, state: Any, round: Any, action: Int[Array, ""], reward: Float[Array, ""], age: Int[Array, ""]
+    ) -> Any:
+        """Returns the state after a reward was observed `age` rounds after its own; `end_round` counts the rounds.
+
+        Agents that do not forget need not know when a reward was earned.
+        """
+        return self.update(state, round, action, reward)
+
+    def end_round(self, state: Any, round: Any) -> Any:
+        """Returns the state after a round, before the rewards that are observed at its end, for agents that forget."""
+        return state
+
+    def decision(self, state: Any) -> Any:
+        """What the last `act` left in the state for the `update` of the same round."""
+        return ()
+
+    def with_decision(self, state: Any, decision: Any) -> Any:
+        """The state with what the `act` of an earlier round had left in it."""
+        return state
 
     def in_support(self, state: Any, round: Any) -> Bool[Array, ""]:
         """Whether the current sample has positive density in the round's posterior."""
         return jnp.asarray(True)
+
+    def validate_rewards(self, rewards: Callable[[], np.ndarray], source: str) -> None:  # noqa: B027 (optional)
+        """Raises InputError if the agent cannot learn from such rewards.
+
+        Args:
+            rewards: Computes the rewards of all arms in a first round, for agents that have to see some.
+            source: Who pays them, for the message.
+        """
 
     def validate(self, shape: Shape, first_round: Callable[[], Round]) -> None:  # noqa: B027 (an optional hook)
         """Raises InputError if the agent cannot play rounds of this shape, before anything is compiled.

@@ -31,8 +31,14 @@ from .mcmc.hmc import HMC as HMC
 from .mcmc.mala import MALA as MALA
 from .mcmc.mclmc import MCLMC as MCLMC
 from .mcmc.nuts import NUTS as NUTS
+from .mcmc.polya_gamma import PolyaGamma as PolyaGamma
 from .mcmc.rmh import RMH as RMH
 from .mcmc.slice import Slice as Slice
+from .online.chains import ChainLimits as ChainLimits
+from .online.follow import Follower as Follower
+from .online.follow import follow as follow
+from .online.particles import ParticleLimits as ParticleLimits
+from .online.report import Update as Update
 from .reference.control import Control as Control
 from .reference.exact import Exact as Exact
 from .registry import ADAPTATIONS as ADAPTATIONS
@@ -48,6 +54,7 @@ from .sgmcmc.sgnht import SGNHT as SGNHT
 from .sgmcmc.ulmc import ULMC as ULMC
 from .smc.smc import SMC as SMC
 from .target import Target as Target
+from .to_blackjax import to_blackjax as to_blackjax
 from .vi.fullrank_vi import FullrankVI as FullrankVI
 from .vi.laplace import Laplace as Laplace
 from .vi.meanfield_vi import MeanfieldVI as MeanfieldVI

@@ -24,6 +24,7 @@ COEFFICIENTS = (
     1.3304962, 0.083697773, -0.0065419104, -0.0066967616, 0.012782266,
     8.9137023e-05, -0.0090683825, 0.0021889718, 0.0077435871, 0.0028185123,
 )  # fmt: skip
+REGISTER = 64
 SERIES_BELOW = np.float32(0.2)  # here x^2 is so small that w comes from its power series
 
 
@@ -33,9 +34,10 @@ def normal(key: Key[Array, ""], shape: Sequence[int]) -> Float[Array, "*shape"]:
     if not is_supported(key):
         return jax.random.normal(key, tuple(shape))
     first, second = jax.random.key_data(key)
-    counts = jnp.arange((size + 1) // 2, dtype=jnp.uint32)
-    words = _words(first, second, counts)
-    return _quantiles(jnp.concatenate(words)[:size]).reshape(shape)
+    half = (size + 1) // 2
+    words = _words(first, second, jnp.arange(_round_up(half), dtype=jnp.uint32))
+    numbers = jnp.concatenate([_quantiles(word)[:half] for word in words])[:size].reshape(shape)
+    return numbers.astype(jnp.result_type(float))
 
 
 def normal_rows(key: Key[Array, ""], indices: Int[Array, " steps"], dim: int) -> Float[Array, "steps dim"]:
@@ -45,15 +47,32 @@ def normal_rows(key: Key[Array, ""], indices: Int[Array, " steps"], dim: int) ->
     first, second = jax.random.key_data(key)
     numbers, half = indices.astype(jnp.uint32), (dim + 1) // 2
     folded = threefry(first, second, jnp.zeros_like(numbers), numbers)  # what fold_in makes of the key
-    first, second = jax.lax.optimization_barrier([jnp.repeat(word, half) for word in folded])
-    counts = jnp.tile(jnp.arange(half, dtype=jnp.uint32), indices.size)
+    size = indices.size * half
+    rows, counts = np.divmod(np.arange(_round_up(size), dtype=np.uint32), half)
+    rows = np.minimum(rows, indices.size - 1).astype(np.int32)
+    first, second = (word[rows] for word in jax.lax.optimization_barrier(list(folded)))
     # All numbers of a call in one row: a loop over rows of five fills no vector register.
-    quantiles = [_quantiles(word).reshape(indices.size, half) for word in _words(first, second, counts)]
-    return jnp.concatenate(quantiles, axis=1)[:, :dim]
+    quantiles = [
+        _quantiles(word)[:size].reshape(indices.size, half)
+        for word in _words(first, second, jnp.asarray(counts.astype(np.uint32)))
+    ]
+    return jnp.concatenate(quantiles, axis=1)[:, :dim].astype(jnp.result_type(float))
+
+
+def _round_up(size: int) -> int:
+    """A whole number of registers: the remainder of a vectorised loop would round differently."""
+    return -(-size // REGISTER) * REGISTER
 
 
 def _words(first: Array, second: Array, counts: Array) -> list[Array]:
-    return jax.lax.optimization_barrier(list(threefry(first, second, jnp.zeros_like(counts), counts)))
+    """Both words of Threefry, computed in one loop as real and imaginary parts of one array."""
+    words = threefry(first, second, jnp.zeros_like(counts), counts)
+    pair = jax.lax.complex(*(jax.lax.bitcast_convert_type(word, jnp.float32) for word in words))
+    pair = jax.lax.optimization_barrier(pair)  # the compiler would compute two arrays in two loops
+    parts = [
+        jax.lax.bitcast_convert_type(part, jnp.uint32) for part in (jax.lax.real(pair), jax.lax.imag(pair))
+    ]
+    return jax.lax.optimization_barrier(parts)
 
 
 def _quantiles(words: UInt32[Array, " numbers"]) -> Float[Array, " numbers"]:
@@ -73,7 +92,7 @@ def _quantiles(words: UInt32[Array, " numbers"]) -> Float[Array, " numbers"]:
         h = h * variable + np.float32(coefficient)
     magnitude = jax.lax.bitcast_convert_type(jnp.sqrt(w) * h, jnp.uint32)
     number = jax.lax.bitcast_convert_type(magnitude | sign, jnp.float32)
-    return jax.lax.optimization_barrier(number).astype(jnp.result_type(float))
+    return jax.lax.optimization_barrier(number)
 
 
 def _fraction(bits: Array) -> Array:

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.extend.random import define_prng_impl
 from jaxtyping import Float, Int, Key, UInt32
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -79,3 +80,39 @@ def normal(key: Key[Array, ""], shape: Sequence[int] = ()) -> Float[Array, "*sha
         return jax.random.normal(key, tuple(shape))
     lowest = float(np.nextafter(-1.0, 0.0))
     return math.sqrt(2) * jax.lax.erf_inv(uniform(key, shape, lowest))
+
+
+def _split_words(words: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*shape 2"]:
+    counts = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
+    return jnp.stack(threefry(words[0], words[1], jnp.zeros_like(counts), counts), axis=-1)
+
+
+def _random_bits(words: UInt32[Array, "2"], bit_width: int, shape: tuple[int, ...]) -> Array:
+    counts = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
+    high, low = threefry(words[0], words[1], jnp.zeros_like(counts), counts)
+    if bit_width == 64:
+        return (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
+    return (high ^ low).astype(f"uint{bit_width}")
+
+
+def _fold_in_words(words: UInt32[Array, "2"], number: UInt32[Array, ""] | int) -> UInt32[Array, "2"]:
+    count = jnp.asarray(number, jnp.uint32)
+    return jnp.stack(threefry(words[0], words[1], jnp.zeros_like(count), count))
+
+
+UNROLLED = define_prng_impl(
+    key_shape=(2,),
+    seed=lambda seed: jax.random.key_data(jax.random.key(seed, impl="threefry2x32")),
+    split=_split_words,
+    random_bits=_random_bits,
+    fold_in=_fold_in_words,
+    name="threefry2x32_unrolled",
+    tag="fry_unrolled",
+)
+
+
+def unrolled(key: Key[Array, "*keys"]) -> Key[Array, "*keys"]:
+    """Returns a key from which jax.random makes the same numbers, in code without loops: for the code of others."""
+    if not is_supported(key):
+        return key
+    return jax.random.wrap_key_data(jax.random.key_data(key), impl=UNROLLED)

@@ -147,6 +147,11 @@ class Sampler(ABC):
         return False
 
     @property
+    def num_transitions(self) -> int:
+        """Number of transitions of a draw, of which a share may diverge."""
+        return 1
+
+    @property
     def expected_gradients(self) -> int:
         """Number of gradients per draw that the settings imply (values, if it uses no gradients), to estimate times."""
         return 0

@@ -60,5 +60,6 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     renamed = [new for new in RENAMED.get(name, ()) if new in choices]
     close = difflib.get_close_matches(name, choices)
     transposed = [choice for choice in close if sorted(choice) == sorted(name)]
-    suggestions = renamed or transposed or close
+    same_letters = [choice for choice in choices if choice.lower() == name.lower()]
+    suggestions = renamed or same_letters or transposed or close
     return f" (did you mean {suggestions[0]!r}?)" if suggestions else ""

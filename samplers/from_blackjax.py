@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float
 
+from samplers._threefry import unrolled
 from samplers.adaptation.preconditioning import Preconditioned, Preconditioner
 from samplers.base import Kernel, SamplerInfo, Step
 from samplers.markov import AdjustedSampler
@@ -43,7 +44,7 @@ def as_kernel(
         return algorithm.init(position, key) if needs_key else algorithm.init(position)
 
     def step(key: Array, state: Any) -> tuple[Any, Step]:
-        state, info = algorithm.step(key, state)
+        state, info = algorithm.step(unrolled(key), state)
         spent = info.num_integration_steps if num_gradients is None else num_gradients
         energy = info.energy if fresh_momentum else jnp.nan
         return state, Step(getattr(info, "acceptance_rate", jnp.nan), _diverged(state, info), spent, energy)
@@ -114,7 +115,7 @@ def from_blackjax(
         @override
         def kernel(self, preconditioned: Preconditioned) -> Kernel:
             size = self.step_size / jnp.sqrt(preconditioned.curvature)
-            return as_kernel(build(preconditioned, size), num_gradients)
+            return as_kernel(build(preconditioned, size), num_gradients, min(num_gradients, 1))
 
         @property
         @override

@@ -67,6 +67,11 @@ class MarkovSampler(Sampler):
 
     @property
     @override
+    def num_transitions(self) -> int:
+        return self.num_steps
+
+    @property
+    @override
     def expected_gradients(self) -> int:
         return self.num_steps
 

@@ -155,6 +155,7 @@ SAMPLERS.register("adjusted_mclmc", "samplers.mcmc.adjusted_mclmc:AdjustedMCLMC"
 SAMPLERS.register("rmh", "samplers.mcmc.rmh:RMH")
 SAMPLERS.register("elliptical_slice", "samplers.mcmc.elliptical_slice:EllipticalSlice")
 SAMPLERS.register("slice", "samplers.mcmc.slice:Slice")
+SAMPLERS.register("polya_gamma", "samplers.mcmc.polya_gamma:PolyaGamma")
 SAMPLERS.register("smc", "samplers.smc.smc:SMC")
 SAMPLERS.register("svgd", "samplers.vi.svgd:SVGD")
 SAMPLERS.register("laplace", "samplers.vi.laplace:Laplace")
@@ -162,6 +163,8 @@ SAMPLERS.register("pathfinder", "samplers.vi.pathfinder:Pathfinder")
 SAMPLERS.register("meanfield_vi", "samplers.vi.meanfield_vi:MeanfieldVI")
 SAMPLERS.register("fullrank_vi", "samplers.vi.fullrank_vi:FullrankVI")
 SAMPLERS.register("control", "samplers.reference.control:Control")
+SAMPLERS.register("showdown_lmc", "samplers.reference.showdown:ShowdownLMC")
+SAMPLERS.register("showdown_mala", "samplers.reference.showdown:ShowdownMALA")
 
 register = SAMPLERS.register
 

@@ -45,8 +45,8 @@ def traced_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> 
     return dataclasses.field(default=default, metadata={"counted": True, "ge": ge, "le": le, "doc": doc})
 
 
-def static_int(*, default: int, ge: int = 0, le: float = math.inf, doc: str) -> Any:
-    """A static whole number."""
+def static_int(*, default: int | None, ge: int = 0, le: float = math.inf, doc: str) -> Any:
+    """A static whole number; a default of None means that the value is derived."""
     return dataclasses.field(default=default, metadata={"ge": ge, "le": le, "doc": doc})
 
 
@@ -99,6 +99,8 @@ def component(registry: "Registry[Any]", *, default: Any, doc: str) -> Any:
 )
 def settings[T](cls: type[T]) -> type[T]:
     """Makes a frozen dataclass that validates its values and is a pytree.
+
+    A method `check_together` may raise InputError for values that are valid each, but not together.
 
     A subclass changes the default of an inherited setting by assigning a plain value to its name; documentation and
     bounds stay.
@@ -167,6 +169,9 @@ def _validate(self: Any) -> None:
             continue  # a tracer or a placeholder of JAX, or an object that has validated itself
         if not (value is None and optional):
             object.__setattr__(self, field.name, validated(field, kind, value))
+    values = [getattr(self, field.name) for field in dataclasses.fields(self)]
+    if not any(isinstance(value, jax.Array) or type(value) is object for value in values):
+        getattr(self, "check_together", lambda: None)()
 
 
 def value_types(cls: type) -> dict[str, tuple[str, bool]]:

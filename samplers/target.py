@@ -8,6 +8,7 @@ from jax import Array
 from jaxtyping import Float
 
 from samplers.gaussian import Gaussian, Moments, Tilt
+from samplers.logistic import LogisticFactor
 
 
 class Target(NamedTuple):
@@ -21,6 +22,7 @@ class Target(NamedTuple):
             depend on where the chain is: with a metric taken at the chain's own position a kernel does not leave the
             target invariant. None where `precision` is the same at all positions.
         stiffness: Largest curvature of the log-density over the metric's largest, in the sampler's coordinates.
+        logistic: The other factors of the density, if they are those of a logistic regression.
         gaussian: An exactly Gaussian factor of the density; the remaining factor is bounded on compact sets.
         exact: Draws one position exactly.
         minibatch_gradient: (key, position, batch size) -> an unbiased estimate of the gradient.
@@ -41,6 +43,7 @@ class Target(NamedTuple):
     tilt: Tilt | None = None
     metric: Callable[[], Array] | None = None
     stiffness: Float[Array, ""] | float = 1.0
+    logistic: LogisticFactor | None = None
 
     def with_local_precision(self) -> "Target":
         """Returns the target without a metric, to be preconditioned by the precision at a given position."""

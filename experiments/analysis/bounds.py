@@ -65,5 +65,7 @@ def _conditions_hold(cell: Cell) -> bool:
     flat = cell.flat
     same = all(flat.get(f"reward.{key}") == flat[f"environment.{key}"] for key in ("members", "table_seed"))
     plain = {"posterior.variance": "revealed", "posterior.maximum": "hard", "posterior.cap": None}
+    plain |= {"posterior.discount": None, "posterior.random_walk": None}
     as_proven = all(flat.get(key, value) == value for key, value in plain.items())
+    as_proven = as_proven and not flat.get("posterior.window") and not {"drift", "feedback"} & {*flat}
     return bool(same and as_proven and flat["environment.subgaussian"] and flat["sampler"] == "exact")

@@ -17,7 +17,16 @@ from fgtsva_ppl.diagnostics import METRICS
 
 ACROSS = "across cells"  # the scope of an association over all cells
 WINDOW = 0.1  # rounds within this share of a probe round count as around it
-TARGET_GROUPS = ("environment", "noise", "posterior", "reward", "agent")  # they determine what is sampled
+TARGET_GROUPS = (
+    "environment",
+    "noise",
+    "drift",
+    "feedback",
+    "posterior",
+    "reward",
+    "likelihood",
+    "agent",
+)  # they determine what is sampled
 
 
 def regret_around(data: xr.DataTree, probe: int) -> Float[np.ndarray, " runs"]:

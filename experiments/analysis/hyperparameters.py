@@ -109,8 +109,8 @@ def tuned_algorithms(cells: Sequence[Cell], data: CellData, comparison: Comparis
 
 def _at_edge(key: str, tried: Iterable[Cell], tuned: Setting | None) -> bool:
     """Whether a tuned value is the least or the largest of several that were tried, the textbook's included."""
-    values_tried = {cell.flat[key] for cell in tried}
-    if tuned is None or len(values_tried) == 1:
+    values_tried = {cell.flat[key] for cell in tried} - {None}  # None: derived from something else
+    if tuned is None or len(values_tried) <= 1:
         return False
     return tuned.cell.flat[key] in (min(values_tried), max(values_tried))
 

@@ -14,12 +14,15 @@ from experiments.analysis.results import DONE, StudyResults
 from experiments.config.cell import GROUPS, Cell
 from experiments.config.comparison import Comparison, comparison_from_config
 from experiments.storage.errors import DamagedError
+from experiments.storage.files import read_tree
 from experiments.storage.folder import MARK
-from experiments.storage.layout import CONFIG, RESULTS, check_finished
+from experiments.storage.layout import CELLS, CONFIG, RESULTS, check_readable, finished_cells
 from experiments.storage.netcdf import from_netcdf
 from fgtsva_ppl.diagnostics import METRICS
 from fgtsva_ppl.simulation import Record
 from samplers.errors import InputError, did_you_mean
+
+UNFINISHED = ("unfinished", "not computed yet")
 
 
 @dataclass(frozen=True)
@@ -47,23 +50,24 @@ class StoredCell(Cell):
 
 
 def load_results(folder: Path | str) -> StudyResults:
-    """Reads the output folder of a finished run.
+    """Reads the output folder of a run. Of one that is not finished, the cells that are.
 
     Args:
-        folder: a folder that `fgtsva run` wrote; only its `config.yaml` and `results.nc` are read.
+        folder: a folder that `fgtsva run` wrote; only its `config.yaml` and `results.nc` are read or, where the latter
+            is not written yet, its finished cells.
 
     Returns:
         Everything that is derived from the stored cells, computed when it is first used.
 
     Raises:
-        InputError: the folder is not the output of a finished run, or one of the two files is damaged.
+        InputError: the folder is not the output of a run, no cell in it is finished, or a file is damaged.
     """
     folder = Path(folder)
-    check_finished(folder)
+    check_readable(folder)
     text = _text(folder / CONFIG)
     config = _config(folder, text)
     cells, comparison = _cells(folder, config), _comparison(folder, config)
-    groups = _results(folder / RESULTS)
+    groups = _results(folder / RESULTS) if (folder / RESULTS).is_file() else _finished(folder)
     data = {
         cell.id: groups[cell.id] for cell in cells if "regret" in getattr(groups.get(cell.id), "dataset", ())
     }
@@ -128,11 +132,29 @@ def _results(path: Path) -> dict[str, xr.DataTree]:
     return dict(tree.children["cells"].children) if "cells" in tree.children else {}
 
 
+def _finished(folder: Path) -> dict[str, xr.DataTree]:
+    """The cells that an unfinished study has stored, by id, with their newest diagnostics."""
+    groups = {}
+    for path in finished_cells(folder):
+        try:
+            tree = read_tree(path)
+            newest = sorted(
+                (folder / CELLS).glob(f"{path.stem}.diagnostics-*.nc"), key=lambda one: one.stat().st_mtime
+            )
+            for node in read_tree(newest[-1]).subtree if newest else ():
+                if node.data_vars:
+                    tree[node.path.lstrip("/")] = xr.DataTree(node.to_dataset())
+        except DamagedError as damage:
+            raise InputError(f"{damage}; the run's own command computes it again") from None
+        groups[path.stem] = tree
+    return groups
+
+
 def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
     """Raises InputError where a cell lacks arrays that every run stores, or has diagnostics of another version."""
     names = Record.fields()
     wrong = [name for name in names if name in data.dataset and data.dataset[name].dims != ("run", "round")]
-    missing = [name for name in names if name not in data.dataset]
+    missing = [name for name in names if name not in data.dataset and not name.startswith("propensity")]
     times = {name: data.attrs.get(name) for name in ("seconds", "compile_seconds")}
     missing += [name for name, value in times.items() if not isinstance(value, int | float | np.number)]
     if wrong or missing:
@@ -148,7 +170,7 @@ def _check_arrays(path: Path, key: str, data: xr.DataTree) -> None:
 def _status(group: xr.DataTree | None) -> tuple[str, str]:
     """The status of a cell and its reason; older versions did not store them."""
     if group is None:
-        return "failed", "not in results.nc"
+        return UNFINISHED
     return str(group.attrs.get("status", DONE[0])), str(group.attrs.get("reason", ""))
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from experiments.analysis.arrays import CellData, chains_of_round, final_regret, probed_rounds, stack
 from experiments.analysis.costs import Cost, cheapest, cost_rows
 from experiments.analysis.diagnostics_vs_regret import association_rows, associations, by_round_rows
+from experiments.analysis.differences import gaps_to_best, pairwise_rows
 from experiments.analysis.hyperparameters import TunedAlgorithm, standing_rows, tuned_algorithms
 from experiments.analysis.pairs import Pair
 from experiments.analysis.statistics import Interval
@@ -205,13 +206,36 @@ class StudyResults:
         """Mean paired gap in final regret to exact draws, by cell."""
         return {pair.cell.id: pair.regret_gap for pair in self.pairs}
 
+    # Against any other cell
+
+    @cached_property
+    def _final_by_cell(self) -> dict[str, Float[np.ndarray, " runs"]]:
+        return {cell.id: self.final(cell) for cell in self.done}
+
+    @cached_property
+    def gaps_to_best(self) -> dict[str, tuple[Cell, Interval]]:
+        """Of the cells without an exact reference: the best cell under the same random numbers, and the gap to it."""
+        without = [cell for cell in self.done if self.reference(cell) is None]
+        return gaps_to_best(without, self._final_by_cell)
+
+    @cached_property
+    def pairwise(self) -> pd.DataFrame:
+        """A row per pair of cells that met the same random numbers: the difference in final regret."""
+        return to_frame(pairwise_rows(self.done, self._final_by_cell, self.labels, self.panels))
+
     # Tables
 
     @cached_property
     def summary_rows(self) -> list[Row]:
         """The rows of the summary, in the order of the cells."""
         references = {cell.id: tree for cell in self.done if (tree := self.reference(cell)) is not None}
-        return summary_rows(self.cells, self.data, self.status, self.pairs, references)
+        rows = summary_rows(self.cells, self.data, self.status, self.pairs, references)
+        for cell, row in zip(self.cells, rows, strict=True):
+            if cell.id in self.gaps_to_best:
+                best, gap = self.gaps_to_best[cell.id]
+                row |= {"best": self.labels[best.id], "gap_to_best": gap.value}
+                row |= {"gap_to_best_low": gap.low, "gap_to_best_high": gap.high}
+        return rows
 
     @cached_property
     def summary(self) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Means, medians, paired differences and rank correlations, with bootstrap confidence intervals."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,10 +32,25 @@ class Interval(NamedTuple):
         """The estimate, and the ends in brackets.
 
         Args:
-            number: format specification of a number, or a function that formats one.
+            number: format specification of a number, or a function that formats one; "auto" for a sign and as many
+                decimals as the interval's width deserves.
         """
+        if number == "auto":
+            number = f"+.{self.decimals}f"
         show = (lambda value: format(value, number)) if isinstance(number, str) else number
-        return f"{show(self.value)} [{show(self.low)}, {show(self.high)}]"
+        text = (
+            f"{show(self.value)} [{show(self.low)}, {show(self.high)}]"
+            if self.low == self.low
+            else show(self.value)
+        )
+        return text.replace("nan", "–")
+
+    @property
+    def decimals(self) -> int:
+        """Decimals with which half the interval's width has two significant digits; of the value without one."""
+        width = (self.high - self.low) / 2
+        scale = width if math.isfinite(width) and width > 0 else abs(self.value)
+        return min(max(0, 1 - math.floor(math.log10(scale))), 6) if scale > 0 and math.isfinite(scale) else 1
 
 
 def standard_error(values: Num[np.ndarray, " runs"]) -> float:

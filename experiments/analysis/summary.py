@@ -17,6 +17,7 @@ from experiments.storage.codecs import values
 from fgtsva_ppl.diagnostics import METRICS
 
 NAMES = ("environment", "agent", "posterior", "sampler")
+COORDINATES = "sampler.preconditioner"
 LARGE_REGRET = 3.0  # a run with this many times the mean regret of exact draws has large regret
 
 type Row = dict[str, Any]
@@ -39,6 +40,9 @@ def summary_rows(
         references: the arrays of each cell's exact reference, by the cell's id; a reference is its own.
     """
     extra = [key for key in varied(cells) if key not in (*NAMES, "rounds", "runs", "seed")]
+    coordinates = {cell.flat[COORDINATES] for cell in cells if COORDINATES in cell.flat}
+    if len(coordinates) > 1 and COORDINATES not in extra:  # defaults of samplers that are not in their names
+        extra.append(COORDINATES)
     by_id = {pair.cell.id: pair for pair in pairs}
     rows = []
     for cell in cells:

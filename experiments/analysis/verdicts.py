@@ -30,26 +30,29 @@ class Evidence(NamedTuple):
 
     condition: str
     number: Interval
-    holds: bool
+    holds: bool | None  # None where only all numbers together decide
     note: str = ""
 
     def describe(self) -> str:
         """The condition, the number with its interval, and whether the claim holds."""
         note = f" ({self.note})" if self.note else ""
-        holds = "holds" if self.holds else "does not hold"
-        return f"{self.condition}: {self.number.format('.3g')}{note}, {holds}"
+        holds = {True: ", holds", False: ", does not hold", None: ""}[self.holds]
+        return f"{self.condition}: {self.number.format('.3g')}{note}{holds}"
 
 
 class Verdict(NamedTuple):
-    """A claim of the paper with its evidence."""
+    """A claim of a paper with its evidence."""
 
-    source: str  # where in the paper
+    source: str  # where in the paper, or which paper
     claim: str
     measured: str  # what the numbers are, and the rule
     evidence: tuple[Evidence, ...]
+    decided: str = ""  # by a rule of the claim's own
 
     def outcome(self) -> str:
-        """By the rule of this module."""
+        """By the claim's own rule if it has one, else by the rule of this module."""
+        if self.decided:
+            return self.decided
         holding = [one.condition for one in self.evidence if one.holds]
         if not holding:
             return NOT_REPRODUCED
@@ -60,7 +63,7 @@ class Verdict(NamedTuple):
 
 def with_evidence(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """The verdicts that have some evidence."""
-    return [verdict for verdict in verdicts if verdict.evidence]
+    return [verdict for verdict in verdicts if verdict.evidence or verdict.decided]
 
 
 def to_markdown(title: str, verdicts: Sequence[Verdict], choices: Sequence[str]) -> str:
@@ -71,7 +74,8 @@ def to_markdown(title: str, verdicts: Sequence[Verdict], choices: Sequence[str])
         lines += [f"Measured: {verdict.measured}", ""]
         lines += [f"- {evidence.describe()}" for evidence in verdict.evidence]
         lines += ["", f"**Verdict: {verdict.outcome()}.**", ""]
-    lines += [NO_VERDICT, ""]
+    if not any(verdict.decided for verdict in verdicts):  # of the paper of FGTS-VA
+        lines += [NO_VERDICT, ""]
     if choices:
         lines += ["## Choices that the paper leaves open", "", *(f"- {choice}" for choice in choices), ""]
     return "\n".join(lines)

@@ -133,7 +133,7 @@ def _timed_rounds_after(environment: Any, agent: Thompson, t: int) -> TimedRound
         seen, outcome = reveal(environment, own, environment.start(key), number)
         embedded = agent.embed(seen)
         acted, arm, _ = player.act(own, state, embedded if player is agent else player.embed(seen))
-        return agent.update(acted, embedded, arm, outcome.means[arm] + outcome.noise), None
+        return agent.update(acted, embedded, arm, outcome.rewards[arm]), None
 
     def begin(key: Array) -> ThompsonState:
         state = agent.grow(agent.start(key, environment.shape), 2 * t)

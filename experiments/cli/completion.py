@@ -82,6 +82,16 @@ def complete_group(incomplete: str) -> list[str]:
     return [name for name in plurals(load_catalogue()) if name.startswith(incomplete)]
 
 
+def complete_member(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Completions for the second argument of `fgtsva list`."""
+    catalogue = load_catalogue()
+    typed = str(ctx.params.get("group") or "")
+    group = plurals(catalogue).get(typed, typed)
+    if group not in (*catalogue, "study"):
+        return []
+    return [name for name in names(group, catalogue) if name.startswith(incomplete)]
+
+
 def check_benchmarks(parts: Sequence[str]) -> None:
     """Raises InputError for a benchmark that does not exist."""
     for name in parts:

@@ -17,7 +17,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from experiments.analysis.summary import NAMES, Row, regret_gap_of
+from experiments.analysis.summary import NAMES, Row, interval_of, regret_gap_of
 from experiments.cli import signals
 from experiments.cli.columns import EDGES, GUTTER, fit_widths, total_width
 from experiments.config.cell import Cell
@@ -42,6 +42,11 @@ def _gap(row: Row) -> str:
     return "–" if gap is None else gap.format("+.1f")
 
 
+def _gap_to_best(row: Row) -> str:
+    gap = interval_of(row, "gap_to_best")
+    return "–" if gap is None else gap.format("+.1f")
+
+
 def _regret(row: Row) -> str:
     if "final_regret_mean" not in row:
         return str(row["status"])
@@ -55,13 +60,16 @@ def _rounded(key: str, digits: int) -> Callable[[Row], str]:
 RESULTS: dict[str, Callable[[Row], str]] = {  # columns of numbers
     "regret": _regret,
     "gap to exact": lambda row: _gap(row) if "final_regret_mean" in row else "",
+    "gap to best": lambda row: _gap_to_best(row) if "final_regret_mean" in row else "",
     "acc": _rounded("acceptance_rate", 2),
     "grads": _rounded("gradients_per_round", 1),
     "s": _rounded("seconds", 1),
 }
-EXPENDABLE = ("acc", "s", "grads")  # columns that a narrow terminal does not show
+GAPS = {"gap to exact": "regret_gap", "gap to best": "gap_to_best"}  # shown where some cell has one
+EXPENDABLE = ("acc", "s", "preconditioner", "grads")  # columns that a narrow terminal does not show
 CAPTIONS = {
     "gap to exact": "gap: paired difference to exact, 95% interval",
+    "gap to best": "gap: paired difference to the least regret, 95% interval",
     "acc": "acc: acceptance",
     "grads": "grads: gradients a round",
     "s": "s: seconds of computing",
@@ -84,18 +92,26 @@ def summary_table(rows: Sequence[Row], width: int = 80, cells: Sequence[Cell] = 
     named = named or ["environment", "sampler"]
     fixed = (*NAMES, "runs", "rounds", "seed", "status", "reason")
     settings = (
-        [key for key in rows[0] if key not in fixed and ("." in key or key in ("noise", "reward"))]
+        [
+            key
+            for key in rows[0]
+            if key not in fixed
+            and ("." in key or key in ("noise", "drift", "feedback", "reward", "likelihood"))
+        ]
         if rows
         else []
     )
     columns = {name.rpartition(".")[2]: [_setting(row[name]) for row in rows] for name in (*named, *settings)}
     columns |= {name: [text(row) for row in rows] for name, text in RESULTS.items()}
+    for name, key in GAPS.items():
+        if not any(key in row for row in rows):
+            columns.pop(name, None)
     for name in EXPENDABLE:
         if total_width(columns) > width:
-            del columns[name]
+            columns.pop(name, None)
     if total_width(columns) > width and cells:
         columns = {LABEL: _labels(cells)} | {name: columns[name] for name in columns if name in RESULTS}
-    table = _borderless("; ".join(text for name, text in CAPTIONS.items() if name in columns))
+    table = borderless("; ".join(text for name, text in CAPTIONS.items() if name in columns))
     others = total_width({name: texts for name, texts in columns.items() if name != LABEL})
     for name in columns:
         fitted = fit_widths([[LABEL, *columns[LABEL]]], width - others - EDGES)[0] if name == LABEL else None
@@ -116,7 +132,7 @@ def _labels(cells: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _borderless(caption: str) -> Table:
+def borderless(caption: str) -> Table:
     """A table without lines between columns: the default study fits a terminal of 80 columns."""
     return Table(caption=caption or None, box=box.SIMPLE_HEAD, pad_edge=False, caption_justify="left")
 
@@ -137,7 +153,7 @@ def standings_table(rows: Sequence[Row], width: int = 80) -> Group:
     widths = dict(zip(wrapped, fitted, strict=True))
     parts: list[RenderableType] = []
     for environment in dict.fromkeys(str(row["environment"]) for row in rows):
-        table = _borderless("")
+        table = borderless("")
         for name in columns:
             side: JustifyMethod = "right" if name in ("regret", "growth") else "left"
             table.add_column(name, justify=side, no_wrap=name not in wrapped, width=widths.get(name))

@@ -11,8 +11,21 @@ from typing import Any
 
 from experiments.config.keys import NUMBERS, check_number
 from experiments.config.provenance import code_version, files_digest
-from fgtsva_ppl import AGENTS, ENVIRONMENTS, NOISES, POSTERIORS, REWARDS, SAMPLERS, WithNoise
-from fgtsva_ppl.simulation import check
+from fgtsva_ppl import (
+    AGENTS,
+    DRIFTS,
+    ENVIRONMENTS,
+    FEEDBACKS,
+    LIKELIHOODS,
+    NOISES,
+    POSTERIORS,
+    REWARDS,
+    SAMPLERS,
+    WithDrift,
+    WithFeedback,
+    WithNoise,
+)
+from fgtsva_ppl.simulation import EXPLORATIONS, Exploration, check
 from fgtsva_ppl.types import Agent, Environment
 from samplers.errors import InputError
 from samplers.registry import Registry
@@ -20,15 +33,27 @@ from samplers.settings import flatten, nested_fields
 
 MAX_RECORDS = 10**9  # recorded rounds of all runs of a cell together
 REFERENCE = "exact"  # the sampler that the others are compared with
-DEFAULT_NOISE = "default"  # leaves the noise of an environment unchanged; such a cell has no part `noise`
+# Members that change nothing: a cell with one of them has no such part, and is the same as before there was the group.
+OMITTED = {
+    "noise": "default",
+    "drift": "none",
+    "feedback": "immediate",
+    "likelihood": "squared",
+    "exploration": "none",
+}
+ENVIRONMENT_GROUPS = ("environment", "noise", "drift", "feedback")
 
 GROUPS: dict[str, Registry[Any]] = {
     "environment": ENVIRONMENTS,
     "noise": NOISES,
+    "drift": DRIFTS,
+    "feedback": FEEDBACKS,
     "agent": AGENTS,
     "posterior": POSTERIORS,
     "sampler": SAMPLERS,
     "reward": REWARDS,
+    "likelihood": LIKELIHOODS,
+    "exploration": EXPLORATIONS,
 }
 
 
@@ -54,16 +79,32 @@ class Cell:
 
     @cached_property
     def environment(self) -> Environment:
-        """The environment, with the chosen noise."""
-        inner: Environment = self._build("environment")
-        return WithNoise(inner, self._build("noise")) if "noise" in self.parts else inner
+        """The environment, with the chosen noise, drift and feedback."""
+        environment: Environment = self._build("environment")
+        if "noise" in self.parts:
+            environment = WithNoise(environment, self._build("noise"))
+        if "drift" in self.parts:
+            environment = WithDrift(environment, self._build("drift"))
+        if "feedback" in self.parts:
+            environment = WithFeedback(environment, self._build("feedback"))
+        return environment
+
+    @property
+    def _groups_beside_the_agent(self) -> list[str]:
+        """The groups that the cell has besides those of its agent."""
+        return [group for group in (*ENVIRONMENT_GROUPS, "exploration") if group in self.parts]
 
     @cached_property
     def agent(self) -> Agent:
         """The agent, with the settings that are derived from the horizon filled in."""
         agent = self._build("agent")
-        inner = {group: self._build(group) for group in nested_fields(type(agent))}
+        inner = {group: self._build(group) for group in nested_fields(type(agent)) if group in self.parts}
         return dataclasses.replace(agent, **inner).for_horizon(self.rounds)
+
+    @cached_property
+    def exploration(self) -> Exploration | None:
+        """The schedule of rounds with a uniform arm; None if there are none."""
+        return self._build("exploration") if "exploration" in self.parts else None
 
     def _build(self, group: str) -> Any:
         part = dict(self.parts[group])
@@ -88,9 +129,10 @@ class Cell:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything that the result depends on, except code, in plain types."""
-        members = {group: self._build(group) for group in ("environment", "noise") if group in self.parts}
+        members = {group: self._build(group) for group in self._groups_beside_the_agent}
         members["agent"] = self.agent
-        members |= {group: getattr(self.agent, group) for group in nested_fields(type(self.agent))}
+        groups = (group for group in nested_fields(type(self.agent)) if group in self.parts)
+        members |= {group: getattr(self.agent, group) for group in groups}
         settings: dict[str, Any] = {
             group: {"name": self.parts[group]["name"]} | flatten(member) for group, member in members.items()
         }
@@ -121,8 +163,7 @@ class Cell:
 
     def _own_code(self) -> str:
         """A digest of the files that define the members which do not come from these packages."""
-        groups = [group for group in ("environment", "noise") if group in self.parts]
-        classes = [type(self._build(group)) for group in groups] + [type(self.agent)]
+        classes = [type(self._build(group)) for group in self._groups_beside_the_agent] + [type(self.agent)]
         classes += [type(getattr(self.agent, group)) for group in nested_fields(type(self.agent))]
         modules = [sys.modules[cls.__module__] for cls in classes if not _built_in(cls)]
         # A class that was defined in a notebook has no file.
@@ -134,7 +175,7 @@ class Cell:
         """The members' names, for messages."""
         return " ".join(
             display_name(key, self.flat[key])
-            for key in ("environment", "noise", "agent", "posterior", "sampler")
+            for key in (*ENVIRONMENT_GROUPS, "agent", "posterior", "sampler", "exploration")
             if key in self.flat
         )
 
@@ -150,8 +191,9 @@ def _built_in(cls: type) -> bool:
 
 def needed_groups(members: Mapping[str, str]) -> list[str]:
     """The groups that a cell with these members consists of."""
-    noise = [] if members["noise"] == DEFAULT_NOISE else ["noise"]
-    return ["environment", *noise, "agent", *nested_fields(AGENTS[members["agent"]])]
+    omitted = {group for group, name in OMITTED.items() if members[group] == name}
+    groups = [*ENVIRONMENT_GROUPS, "agent", *nested_fields(AGENTS[members["agent"]]), "exploration"]
+    return [group for group in groups if group not in omitted]
 
 
 def display_name(group: str, name: object) -> str:

@@ -12,6 +12,7 @@ from experiments.config.keys import BACKENDS, MAX_CELLS, NUMBERS, PRECISIONS, Gr
 from experiments.config.request import parse_request
 from experiments.config.study import DaskBackend, Diagnostics, Study
 from experiments.config.study_files import DEFAULT, read_defaults
+from fgtsva_ppl.types import Environment
 from samplers.errors import InputError
 from samplers.settings import below
 
@@ -37,8 +38,13 @@ def compose(overrides: Sequence[str]) -> Study:
     diagnostics = _diagnostics(request.diagnostics, file.get("diagnostics", {}))
     cells: dict[str, Cell] = {}
     algorithm_runs: dict[str, AlgorithmRun] = {}
-    for algorithm, grid in zip(request.algorithms, request.grids, strict=True):
+    left_out: dict[str, None] = {}
+    for algorithm, grid, optional in zip(request.algorithms, request.grids, request.optional, strict=True):
         expanded = expand(grid | settings)
+        if optional and "environment" not in settings:  # one that is asked for is not left out
+            missing = {cell.id: cell for cell in expanded if not cell.environment.installed}
+            left_out |= dict.fromkeys(cell.flat["environment"] for cell in missing.values())
+            expanded = [cell for cell in expanded if cell.id not in missing]
         cells |= {cell.id: cell for cell in expanded if cell.id not in cells}
         if algorithm is not None:
             runs = _algorithm_runs(algorithm, expanded, grid, settings, file.get("sweep"))
@@ -60,6 +66,7 @@ def compose(overrides: Sequence[str]) -> Study:
         _backend(options),
         options.get("processes"),
         titles.command(overrides),
+        tuple(left_out),
     )
 
 
@@ -129,8 +136,26 @@ def expand(grid: Grid) -> list[Cell]:
     return list(cells.values())
 
 
+def _environment(chosen: Mapping[str, Any]) -> Environment:
+    """The environment that was chosen, or the default one."""
+    name, values = (
+        str(chosen.get("environment", read_defaults()["environment"])),
+        below("environment", chosen),
+    )
+    registry = GROUPS["environment"]
+    known = registry.defaults(name, values)
+    environment: Environment = registry.build(
+        name, {key: value for key, value in values.items() if key in known}
+    )
+    return environment
+
+
 def _cell(chosen: Mapping[str, Any]) -> Cell:
-    """One cell. A setting of a member that was chosen elsewhere in the grid, but not here, is ignored."""
+    """One cell. A setting of a member that was chosen elsewhere in the grid, but not here, is ignored.
+
+    What is not chosen has the value that the environment recommends, else the default.
+    """
+    chosen = {**_environment(chosen).recommended, **chosen}
     members = {group: str(chosen.get(group, read_defaults()[group])) for group in GROUPS}
     groups, parts = needed_groups(members), {}
     for group, registry in GROUPS.items():

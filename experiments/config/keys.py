@@ -17,9 +17,14 @@ PRECISIONS = ("float64", "float32")
 BACKENDS = ("local", "dask")
 BACKEND = ("backend.address", "backend.workers", "backend.runs_per_task")  # settings of backend=dask
 # Options of the command, one value each
-OPTIONS = ("study", "output", "precision", "bounds", "devices", "processes", "backend", *BACKEND)
+OPTIONS = ("study", "quick", "output", "precision", "bounds", "devices", "processes", "backend", *BACKEND)
 DIAGNOSTICS = ("diagnostics.rounds", "diagnostics.runs")  # options too; rounds are a list
-CHOICES = {"precision": PRECISIONS, "backend": BACKENDS, "bounds": ("true", "false")}
+CHOICES = {
+    "precision": PRECISIONS,
+    "backend": BACKENDS,
+    "bounds": ("true", "false"),
+    "quick": ("true", "false"),
+}
 PATHS = ("output", "environment.path")  # one value each, not parsed
 MAX_CELLS = 10_000
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.config.cell import Cell, display_name
+from experiments.config.cell import ENVIRONMENT_GROUPS, OMITTED, Cell, display_name
 from experiments.config.text import setting_text
 from samplers.errors import InputError, did_you_mean
 
@@ -17,15 +17,16 @@ def varied(cells: Iterable[Cell]) -> list[str]:
     """
     seen: dict[str, dict[str, set[Any]]] = {}
     for cell in cells:
-        for key, value in cell.flat.items():
+        omitted = {"likelihood": OMITTED["likelihood"]} if "sampler" in cell.flat else {}
+        for key, value in (omitted | cell.flat).items():
             group, dot, _ = key.partition(".")
             seen.setdefault(key, {}).setdefault(cell.flat[group] if dot else "", set()).add(value)
     return [key for key, members in seen.items() if any(len(values) > 1 for values in members.values())]
 
 
 def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    """Groups cells by environment and noise, named with those of their settings that differ."""
-    keys = [key for key in varied(cells) if key.startswith(("environment.", "noise"))]
+    """Groups cells by environment, noise, drift and feedback, named with those of their settings that differ."""
+    keys = [key for key in varied(cells) if key.startswith(("environment.", *ENVIRONMENT_GROUPS[1:]))]
     panels: dict[str, list[Cell]] = {}
     for cell in cells:
         settings = [
@@ -43,8 +44,10 @@ def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     Returns:
         Labels by the cells' ids.
     """
-    keys = [key for key in varied(cells) if not key.startswith(("environment", "noise", "rounds"))]
-    groups = [key for key in keys if key in ("agent", "posterior", "sampler", "reward")] or ["sampler"]
+    keys = [key for key in varied(cells) if not key.startswith((*ENVIRONMENT_GROUPS, "rounds"))]
+    groups = [
+        key for key in keys if key in ("agent", "posterior", "sampler", "reward", "likelihood", "exploration")
+    ] or ["sampler"]
     settings = [key for key in keys if key not in groups]
     common = _most_common(cells, [key for key in settings if key.startswith("sampler.")])
     labels = {}

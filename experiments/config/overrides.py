@@ -8,12 +8,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType, QuotedString
 from hydra.errors import HydraException
 
-from experiments.config.keys import MAX_CELLS, PATHS, Grid
+from experiments.config.keys import MAX_CELLS, OPTIONS, PATHS, Grid
 from samplers.errors import InputError
+
+ONE_VALUE = (*OPTIONS, *PATHS)  # keys that take no grid
 
 
 def parse(overrides: Sequence[str]) -> Grid:
-    """The values of every key; a later override of the same key replaces an earlier one.
+    """The values of every key; a later override of the same key replaces an earlier one, see `repeated`.
 
     Args:
         overrides: Strings such as `sampler=sgld,mala` or `posterior.c=0.1`.
@@ -34,6 +36,20 @@ def parse(overrides: Sequence[str]) -> Grid:
     return grid
 
 
+def repeated(overrides: Sequence[str]) -> list[str]:
+    """A line for each key that is given several times: the last one counts, which may not be what was meant."""
+    given: dict[str, list[str]] = {}
+    for text in overrides:
+        key, _, value = text.partition("=")
+        given.setdefault(key, []).append(value)
+    lines = []
+    for key, values in given.items():
+        if len(set(values)) > 1:
+            grid = "" if key in ONE_VALUE else f"; as a grid: {key}={','.join(dict.fromkeys(values))}"
+            lines.append(f"{key} is given {len(values)} times: using {key}={values[-1]}{grid}")
+    return lines
+
+
 def _path(key: str, text: str) -> str | None:
     """A path, which may contain commas, brackets and blanks."""
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
@@ -49,10 +65,15 @@ def _values(override: Override, text: str) -> list[Any]:
         raw = list(itertools.islice(sweep, MAX_CELLS + 1))
     except (HydraException, ValueError, TypeError):
         raise InputError(f"cannot read the values of {text!r}") from None
-    values = [value.text if isinstance(value, QuotedString) else value for value in raw]
+    values = [value.text if isinstance(value, QuotedString) else _whole(value) for value in raw]
     if not values or any(isinstance(value, dict | list) or "${" in str(value) for value in values):
         raise InputError(f"cannot use {text!r}: a value is a name, a number, true, false or null")
     return values
+
+
+def _whole(value: Any) -> Any:
+    """A float without a fraction as a whole number, because 1e3 may be a number of rounds."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def single(key: str, values: Sequence[Any]) -> Any:

@@ -8,7 +8,13 @@ from experiments.config.catalogue import Catalogue, load_catalogue
 from experiments.config.keys import DIAGNOSTICS, OPTIONS, Grid
 from experiments.config.overrides import parse, single
 from experiments.config.study_files import DEFAULT, read_study
-from experiments.config.validate import check_bounds, check_diagnostics, check_options, check_settings
+from experiments.config.validate import (
+    check_bounds,
+    check_diagnostics,
+    check_flag,
+    check_options,
+    check_settings,
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class Request:
         settings: Overrides of the cells' settings.
         grids: The grids of the study's file, without the overrides.
         algorithms: For each grid the name of its algorithm, or None.
+        optional: For each grid whether environments are left out whose data are not installed.
     """
 
     study: str
@@ -34,6 +41,7 @@ class Request:
     settings: Grid
     grids: tuple[Grid, ...]
     algorithms: tuple[str | None, ...]
+    optional: tuple[bool, ...]
 
 
 def parse_request(overrides: Sequence[str]) -> Request:
@@ -47,14 +55,17 @@ def parse_request(overrides: Sequence[str]) -> Request:
     diagnostics = {key.partition(".")[2]: settings.pop(key) for key in DIAGNOSTICS if key in settings}
     check_options(options)
     study = str(options.get("study") or DEFAULT)
-    file, catalogue = read_study(study), load_catalogue()
+    quick = options.get("quick", False)
+    check_flag("quick", quick)
+    file, catalogue = read_study(study, quick=quick), load_catalogue()
     algorithms = tuple(grid.pop("name", None) for grid in file["grids"])
+    optional = tuple(bool(grid.pop("if_installed", False)) for grid in file["grids"])
     grids = tuple(_expand_all(grid, catalogue) for grid in file["grids"])
     check_settings(settings, [grid | settings for grid in grids], catalogue)
     bounds = options.get("bounds", file.get("bounds", False))
     check_bounds(bounds, study, file.get("sweep"), algorithms=any(algorithms))
     check_diagnostics(diagnostics)
-    return Request(study, file, options, bounds, diagnostics, settings, grids, algorithms)
+    return Request(study, file, options, bounds, diagnostics, settings, grids, algorithms, optional)
 
 
 def _expand_all(grid: Mapping[str, Any], catalogue: Catalogue) -> Grid:

@@ -65,6 +65,7 @@ class Study:
         backend: The Dask cluster that computes the cells; None for this machine.
         processes: Processes on this machine; None to choose by the expected time.
         command: The command line, without the output folder.
+        left_out: Environments of the study's file whose data are not installed.
     """
 
     name: str
@@ -79,3 +80,23 @@ class Study:
     backend: DaskBackend | None = None
     processes: int | None = None
     command: str = ""
+    left_out: tuple[str, ...] = ()
+
+    def notes(self) -> list[str]:
+        """What is to be said of the environments' data, and of the settings that they recommend. Loads the data."""
+        lines = []
+        for cell in {cell.flat["environment"]: cell for cell in reversed(self.cells)}.values():
+            environment = cell.environment
+            if environment.description:
+                used = [
+                    f"{key}={cell.flat[key]}"
+                    for key, value in environment.recommended.items()
+                    if cell.flat.get(key) == value
+                ]
+                chosen = f"; recommended for these: {' '.join(used)}" if used else ""
+                lines.append(f"{cell.flat['environment']}: {environment.description}{chosen}")
+        if self.left_out:
+            lines.append(
+                f"Left out, as the data are not installed: {', '.join(self.left_out)} (environment=NAME says how)"
+            )
+        return lines

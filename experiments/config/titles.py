@@ -8,7 +8,13 @@ from experiments.config.cell import GROUPS, REFERENCE, Cell
 from experiments.config.labels import by_panel, labels_of, varied
 from experiments.config.text import override_text
 
-PLURALS = {"agent": "agents", "posterior": "posteriors", "sampler": "samplers", "reward": "rewards"}
+PLURALS = {
+    "agent": "agents",
+    "posterior": "posteriors",
+    "sampler": "samplers",
+    "reward": "rewards",
+    "likelihood": "likelihoods",
+}
 MAX_NAMED = 3  # environments that a title names; more are counted
 
 type Grid = Mapping[str, Sequence[Any]]

@@ -40,10 +40,15 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise InputError(f"{unused[0]} is a setting of backend=dask")
 
 
+def check_flag(key: str, value: Any) -> None:
+    """Raises InputError for anything but true or false."""
+    if not isinstance(value, bool):
+        raise InputError(f"{key}={value!r} must be true or false")
+
+
 def check_bounds(bounds: Any, study: str, sweep: str | None, *, algorithms: bool) -> None:
     """Raises InputError where the theorem's bound cannot be drawn: it needs a figure of regret over rounds."""
-    if not isinstance(bounds, bool):
-        raise InputError(f"bounds={bounds!r} must be true or false")
+    check_flag("bounds", bounds)
     if bounds and sweep and not algorithms:
         raise InputError(f"bounds=true: study={study} sweeps {sweep} and draws no regret over rounds")
 
@@ -68,7 +73,7 @@ def check_settings(overrides: Grid, grids: Iterable[Grid], catalogue: Catalogue)
     for name in overrides.get("agent", ()):
         _check_agent(str(name), catalogue)
     known, selected, unknown_settings = {*OPTIONS, *DIAGNOSTICS, *NUMBERS, *catalogue}, set(), set()
-    used = {"environment", "noise", "agent"}
+    used = {"environment", "noise", "drift", "feedback", "agent", "exploration"}
     for grid in grids:
         for group in catalogue:
             prefix = f"{group}."

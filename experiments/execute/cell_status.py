@@ -1,10 +1,12 @@
-"""The status of a computed cell."""
+"""The status of a cell: whether its sampler moved and stayed finite. Thresholds are in experiments/README.md."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float, Num
 
 from experiments.storage.codecs import values
 
@@ -13,7 +15,7 @@ MAX_REASON = 200  # characters
 # A run is judged by the second half of its rounds, when a sampler has had time to reach the posterior.
 JUDGED = 0.5
 MIN_ACCEPTANCE = 0.01  # mean acceptance probability below which nothing is accepted
-MAX_DIVERGENT = 0.5  # divergent transitions per round; samplers take 5 to 20 transitions
+MAX_DIVERGENT = 0.05  # share of transitions that diverge
 MAX_REPEATS = 0.95  # share of rounds whose draw is the position of the round before
 
 
@@ -46,11 +48,14 @@ def status_of_exception(error: Exception) -> CellStatus:
     return CellStatus("failed", f"{type(error).__name__}{': ' if first else ''}{first}"[:MAX_REASON])
 
 
-def status_of_rounds(rounds: xr.DataTree, *, is_control: bool = False) -> CellStatus:
+def status_of_rounds(
+    rounds: xr.DataTree, *, num_transitions: int = 1, is_control: bool = False
+) -> CellStatus:
     """The status of a cell that was simulated to the end.
 
     Args:
         rounds: The stored rounds, with variables (run, round).
+        num_transitions: Transitions of the sampler in a round.
         is_control: Whether the sampler is a negative control, which may repeat its draws on purpose.
     """
     regret, num_resets = values(rounds, "regret"), values(rounds, "num_resets")
@@ -72,39 +77,64 @@ def status_of_rounds(rounds: xr.DataTree, *, is_control: bool = False) -> CellSt
             "diverged",
             f"{outside_support} of {runs} runs ended where the log-density is -inf or not a number",
         )
-    return _status_of_moves(rounds, is_control)
-
-
-def _status_of_moves(rounds: xr.DataTree, is_control: bool) -> CellStatus:
-    """Whether the sampler moved, judged by the second half of the rounds of each run."""
-    length = values(rounds, "regret").shape[1]
     judged = slice(int((1 - JUDGED) * length), None)
-    rounds_per_record = values(rounds, "round")[0]
+    recorded = {name: values(rounds, name)[:, judged] for name in MOVES if name in rounds.data_vars}
+    moves = Moves.of(recorded, int(values(rounds, "round")[0]), num_transitions)
+    return status_of_moves(moves, is_control=is_control)
 
-    def mean(name: str) -> np.ndarray:
-        return np.asarray(values(rounds, name))[:, judged].mean(axis=1)
+
+MOVES = ("acceptance_rate", "num_divergent", "num_repeats")  # what a sampler's moves are judged by
+
+
+class Moves(NamedTuple):
+    """How the sampler of each run moved in some rounds.
+
+    Attributes:
+        acceptance_rate: Mean acceptance probability; NaN for samplers without an accept step.
+        divergent: Share of transitions that diverged.
+        repeats: Share of rounds whose draw is the position of the round before; NaN if that was not recorded.
+    """
+
+    acceptance_rate: Float[np.ndarray, " runs"]
+    divergent: Float[np.ndarray, " runs"]
+    repeats: Float[np.ndarray, " runs"]
+
+    @classmethod
+    def of(
+        cls, recorded: Mapping[str, Num[np.ndarray, "runs records"]], record_every: int, num_transitions: int
+    ) -> "Moves":
+        """Computed from recorded quantities; counts are sums over `record_every` rounds."""
+        acceptance = np.asarray(recorded["acceptance_rate"], float)
+        unknown = np.full(acceptance.shape, np.nan)  # stored by an earlier version
+        return cls(
+            acceptance.mean(axis=1),
+            np.mean(recorded["num_divergent"], axis=1) / (record_every * num_transitions),
+            np.mean(recorded.get("num_repeats", unknown), axis=1) / record_every,
+        )
+
+
+def status_of_moves(moves: Moves, *, is_control: bool = False) -> CellStatus:
+    """Whether the sampler moved; a run that fails is enough. See `status_of_rounds` for the arguments."""
 
     def count(failing: np.ndarray) -> str:
         return f"{int(np.sum(failing))} of {failing.size} runs"
 
-    rejecting = mean("acceptance_rate") < MIN_ACCEPTANCE  # false where it is NaN
+    rejecting = moves.acceptance_rate < MIN_ACCEPTANCE  # false where it is NaN
     if np.any(rejecting):
         return CellStatus(
             "stuck",
             f"{count(rejecting)} accept less than {MIN_ACCEPTANCE:.0%} of their proposals; try "
             "sampler.adaptation=dual_averaging or a smaller sampler.step_size",
         )
-    diverging = mean("num_divergent") / rounds_per_record > MAX_DIVERGENT
+    diverging = moves.divergent > MAX_DIVERGENT
     if np.any(diverging):
         return CellStatus(
             "diverged",
-            f"{count(diverging)} have more than {MAX_DIVERGENT} divergent transitions per round; try a smaller "
+            f"{count(diverging)} diverge in more than {MAX_DIVERGENT:.0%} of their transitions; try a smaller "
             "sampler.step_size or sampler.adaptation=dual_averaging",
         )
-    if is_control or "num_repeats" not in rounds.data_vars:  # stored by an earlier version
-        return DONE
-    repeating = mean("num_repeats") / rounds_per_record > MAX_REPEATS
-    if np.any(repeating):
+    repeating = moves.repeats > MAX_REPEATS
+    if np.any(repeating) and not is_control:
         return CellStatus(
             "stuck",
             f"{count(repeating)} return the same position in more than {MAX_REPEATS:.0%} of their rounds; try "

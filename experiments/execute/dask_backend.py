@@ -196,6 +196,7 @@ def simulate_slice(
     return simulate(
         cell.environment,
         cell.agent,
+        exploration=cell.exploration,
         rounds=cell.rounds,
         runs=runs,
         seed=cell.seed,

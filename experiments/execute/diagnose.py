@@ -41,7 +41,8 @@ def diagnose(
     qualities: list[Quality] = []
     for snapshot, samples in _probed(cell, agent, snapshots, runs, devices):
         qualities.append(quality(samples))
-        groups |= _chains(cell, agent, snapshot.round, jax.tree.map(lambda x: x[0], samples))
+        first_run = samples._replace(chains=jax.tree.map(lambda x: x[0], samples.chains))
+        groups |= _chains(cell, agent, snapshot.round, first_run)
         progress()
     rejections = [why for one in qualities for why in one.rejections if why]
     probed = runs * len(qualities)

@@ -8,7 +8,10 @@ import jax
 
 from experiments.config.cell import Cell
 from experiments.config.study import Study
+from fgtsva_ppl.agents import Thompson
 from fgtsva_ppl.simulation.batching import lanes_for, round_up
+from samplers import Exact
+from samplers.reference.tilted_gaussian import MAX_PRODUCTS_FLOAT64
 
 # Seconds on an ordinary machine, fitted to the times that the studies and the bandits of `fgtsva bench` took.
 COMPILE = 5.0  # of a program that simulates
@@ -21,7 +24,10 @@ ROUND_ALONE = 2.5e-5  # the same where runs are too large to be computed side by
 GRADIENT = 3e-7  # of a gradient among others, without its products
 GRADIENT_ALONE = 1.5e-6
 NUMBER = 4e-9  # of a number in an action set that is drawn anew in each round
-PRODUCT = 4e-10  # of a multiplication and addition
+PRODUCT = 2e-10  # of a multiplication and addition
+PRODUCT_ALONE = 1e-10
+PRODUCT_DATA = 4e-10  # in a gradient that goes through stored data
+PRODUCT_FLOAT32 = 4e-11  # in the variances of all arms' rewards, for exact draws
 PACE_TRUST = 4.0  # once a quarter of the work is done, its pace alone counts
 
 
@@ -104,10 +110,15 @@ def _round_seconds(cell: Cell, alone: bool) -> float:
     shape, agent = cell.environment.shape, cell.agent
     size, gradients = agent.num_parameters(shape), agent.expected_gradients
     numbers = 0 if shape.fixed_actions else shape.arms * shape.dim
+    overhead, gradient, product = (
+        (ROUND_ALONE, GRADIENT_ALONE, PRODUCT_ALONE) if alone else (ROUND, GRADIENT, PRODUCT)
+    )
     if agent.stores_rounds(shape):  # a gradient goes through all data so far, on average half of the rounds
-        products = 6 * size * (cell.rounds / 2 + shape.arms)
+        gradient += PRODUCT_DATA * 6 * size * (cell.rounds / 2 + shape.arms)
     else:
-        products = 2 * size**2 + shape.arms * shape.dim
+        gradient += product * (2 * size**2 + shape.arms * shape.dim)
+    if isinstance(agent, Thompson) and isinstance(agent.sampler, Exact):
+        squares = shape.arms * size**2
+        overhead += squares * (product if squares <= MAX_PRODUCTS_FLOAT64 else PRODUCT_FLOAT32)
     update = 6 * size**2 + 4 * shape.arms * shape.dim
-    overhead, gradient = (ROUND_ALONE, GRADIENT_ALONE) if alone else (ROUND, GRADIENT)
-    return overhead + NUMBER * numbers + PRODUCT * update + gradients * (gradient + PRODUCT * products)
+    return overhead + NUMBER * numbers + product * update + gradients * gradient

@@ -14,10 +14,11 @@ from experiments.config.study import Study
 from experiments.execute.cell_status import CellStatus, status_of_exception, status_of_rounds
 from experiments.execute.checkpoint_file import UNFINISHED, CheckpointFile
 from experiments.execute.diagnose import Groups, diagnose
+from experiments.execute.monitor import Monitor, is_control, num_transitions
 from experiments.storage.codecs import rounds_to_tree, snapshots_to_tree, tree_to_snapshots
 from experiments.storage.errors import DamagedError, StoreError
 from experiments.storage.folder import Folder
-from fgtsva_ppl import Simulation, Thompson, simulate
+from fgtsva_ppl import Simulation, simulate
 from fgtsva_ppl.jax_config import release_programs
 from fgtsva_ppl.simulation import Snapshot, state_structure
 
@@ -66,7 +67,9 @@ class Job:
         """Reads or computes a cell. An error inside becomes the cell's status, so that other cells can go on."""
         try:
             rounds = self._rounds(cell)
-            self.status[cell.id] = status_of_rounds(rounds, is_control=_is_control(cell))
+            self.status[cell.id] = status_of_rounds(
+                rounds, num_transitions=num_transitions(cell), is_control=is_control(cell)
+            )
             if self.status[cell.id].status == "failed":
                 return
             self.data[cell.id] = rounds
@@ -91,12 +94,14 @@ class Job:
         simulation = simulate(
             cell.environment,
             cell.agent,
+            exploration=cell.exploration,
             rounds=cell.rounds,
             runs=cell.runs,
             seed=cell.seed,
             record_every=cell.record_every,
             probes=probes,
             progress=lambda done: self.progress(cell, done, 0),
+            monitor=Monitor(cell, self.warn),
             devices=self.devices,
             checkpoint=CheckpointFile(
                 self.folder, cell, probes, lambda done: self.progress(cell, done, 0), self.warn
@@ -174,8 +179,3 @@ class Job:
         except DamagedError as damage:
             self.warn(f"{damage}; computing it again")
             return None
-
-
-def _is_control(cell: Cell) -> bool:
-    """Whether the cell's sampler is a negative control."""
-    return isinstance(cell.agent, Thompson) and cell.agent.sampler.info.family == "control"

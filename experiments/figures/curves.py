@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,6 +15,7 @@ from experiments.analysis.results import StudyResults
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, labels_of
 from experiments.config.text import last_key
+from experiments.figures.labels import MAX_LABELS, LineEnd, label_ends, mark
 from experiments.figures.style import (
     MARKERS,
     distinct,
@@ -55,11 +57,21 @@ def regret_curves(results: StudyResults, rounds: int | None = None) -> Figure:
     several = any(len(members) > len({owners[cell.id] for cell in members}) for members in panels.values())
     looks = variants({labels[cell.id]: owners[cell.id] for cell in cells}, several)
     figure, axes = panels_of(len(panels), 5.2, 4.0)
+    labelled = not several and max(map(len, panels.values())) <= MAX_LABELS and not results.comparison.bounds
     for ax, (title, members) in zip(axes, panels.items(), strict=False):
-        _panel(ax, results, [Shown(cell, labels[cell.id], looks[labels[cell.id]]) for cell in members])
+        shown = [Shown(cell, labels[cell.id], looks[labels[cell.id]]) for cell in members]
+        _panel(ax, results, shown)
         ax.set(title=title)
-    legend_spare(figure, axes, len(panels))
+        if labelled:
+            ax.set_xlim(right=max(cell.rounds for cell in members))
+            label_ends(ax, [_end(results, *one) for one in shown])
+    if not labelled:
+        legend_spare(figure, axes, len(panels))
     return figure
+
+
+def _end(results: StudyResults, cell: Cell, label: str, appearance: Mapping[str, Any]) -> LineEnd:
+    return LineEnd(float(results.final(cell).mean()), label, appearance["color"], cell.id)
 
 
 def _owners(cells: Sequence[Cell]) -> dict[str, str]:
@@ -134,7 +146,7 @@ def _any_cell(algorithm: TunedAlgorithm) -> Cell | None:
 
 def _panel(ax: Axes, results: StudyResults, shown: Sequence[Shown]) -> None:
     for cell, label, appearance in shown:
-        _curve(ax, results.data[cell.id], label, appearance)
+        mark(_curve(ax, results.data[cell.id], label, appearance), cell.id)
     if results.comparison.bounds:
         _bounds(ax, shown)
     ax.set(xlabel="round", ylabel="cumulative regret", yscale="log")
@@ -146,19 +158,21 @@ def _panel(ax: Axes, results: StudyResults, shown: Sequence[Shown]) -> None:
     plain_numbers(ax)
 
 
-def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any]) -> None:
+def _curve(ax: Axes, data: xr.DataTree, label: str, appearance: Mapping[str, Any]) -> list[Artist]:
     total = np.cumsum(values(data, "regret"), axis=1)
     at = np.unique(np.linspace(0, total.shape[1] - 1, POINTS).astype(int))
     rounds, total = values(data, "round")[at], total[:, at]
     mean = total.mean(axis=0)
-    ax.plot(rounds, mean, label=label, **_sparse(appearance), **appearance)
+    drawn: list[Artist] = [*ax.plot(rounds, mean, label=label, **_sparse(appearance), **appearance)]
     if total.shape[0] > 1:
         error = BAND * total.std(axis=0, ddof=1) / np.sqrt(total.shape[0])
         floor = mean / 10  # a band that reaches zero cannot be drawn on a log axis
-        ax.fill_between(
+        band = ax.fill_between(
             rounds, np.maximum(mean - error, floor), mean + error, color=appearance["color"], lw=0,
             alpha=0.06 if "marker" in appearance else 0.15,  # bands of one colour overlap
         )  # fmt: skip
+        drawn.append(band)
+    return drawn
 
 
 def _sparse(appearance: Mapping[str, Any]) -> dict[str, Any]:

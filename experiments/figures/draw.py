@@ -14,7 +14,7 @@ from experiments.figures import comparison_plots, curves, gap_plots, sweeps
 from experiments.figures.style import style
 from experiments.storage.files import write_atomically
 
-CROWDED, MAX_ROWS = 12, 80  # with more lines than this in a panel, gaps are drawn as well, up to so many rows
+MAX_ROWS = 80  # of a figure of gaps
 
 
 class Draft(NamedTuple):
@@ -98,8 +98,8 @@ def _of_cells(results: StudyResults) -> dict[str, Draft]:
             )
         return figures
     horizons = list(dict.fromkeys(cell.rounds for cell in done))
-    crowded = len(horizons) == 1 and CROWDED < max(map(len, by_panel(done).values())) <= MAX_ROWS
-    if crowded and results.pairs:
+    fits = len(horizons) == 1 and max(map(len, by_panel(done).values())) <= MAX_ROWS
+    if fits and results.pairs:
         figures["gaps"] = Draft(
             partial(gap_plots.by_cell, results),
             "regret gap of each to exact draws",

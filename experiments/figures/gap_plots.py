@@ -15,6 +15,7 @@ from experiments.analysis.arrays import diagnostic
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, known_median
 from experiments.config.labels import by_panel, labels_of
+from experiments.figures.labels import mark
 from experiments.figures.style import MARKERS, handles_below, marked, panels_of, plain_axis, style
 from experiments.figures.suitable import pairs_of
 from experiments.figures.sweeps import total_variation_floor
@@ -45,7 +46,8 @@ def by_cell(results: StudyResults) -> Figure:
         for cell in members:
             gap, y = gaps[cell.id], rows.index(labels[cell.id])
             shown = marked(str(cell.flat["sampler"]), names)
-            ax.errorbar(gap.value, y, xerr=_bar(gap), marker="o", ms=5, capsize=2, lw=1, **shown)
+            bar = ax.errorbar(gap.value, y, xerr=_bar(gap), marker="o", ms=5, capsize=2, lw=1, **shown)
+            mark(bar.get_children(), cell.id)
         ax.axvline(0, color="black", ls="--", lw=1)
         ax.set(title=title)
         _gap_axis(ax, "x", [gaps[cell.id] for cell in members])
@@ -76,9 +78,10 @@ def against_quality(results: StudyResults) -> Figure:
             marker = markers[pair.environment] if np.isfinite(x) else ">"
             at = edge if np.isposinf(x) else x
             shown = marked(pair.sampler, names)
-            ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
+            bar = ax.errorbar(at, gap.value, _bar(gap), marker=marker, ms=6, capsize=2, lw=1, **shown)
+            mark(bar.get_children(), pair.cell.id)
             if metric == "total_variation" and np.isfinite(floor):
-                ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"])
+                mark(ax.plot([floor, at], [gap.value] * 2, lw=FROM_FLOOR, color=shown["color"]), pair.cell.id)
         ax.axhline(0, color="black", ls="--", lw=1)
         ax.set(xlabel=METRICS[metric].doc)
         _gap_axis(ax, "y", gaps)

@@ -35,7 +35,8 @@ MARKERS = "osD^vP*Xhp<>8dH"
 DASHES = ("-", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # of settings; plain dashes are reserved for exact draws
 
 # Algorithms, agents and posteriors: none has the colour of one of FIRST, and those of one colour differ in their lines.
-# Thompson sampling is solid, confidence bounds are dashed, Gaussians around a regression are dash-dotted.
+# Thompson sampling is solid, confidence bounds are dashed, Gaussians around a regression are dash-dotted, perturbed
+# networks are dotted.
 ALGORITHMS: dict[str, tuple[str, Any]] = {
     "FGTS-VA": ("#A50026", "-"), "fgts_va": ("#A50026", "-"), "thompson": ("#A50026", "-"),
     "TS, weighted": ("#44AA99", "-"), "ts": ("#44AA99", "-"),
@@ -50,6 +51,10 @@ ALGORITHMS: dict[str, tuple[str, Any]] = {
     "LinNATS-style": ("#661100", "-."), "linnats": ("#661100", "-."),
     "LinVDTS-style": ("#DDCC77", "-."), "linvdts": ("#DDCC77", "-."),
     "ensemble": ("#0F6E84", "-"), "greedy": ("#5D4E00", "-"), "epsilon_greedy": ("#AA7744", "-"),
+    "neural_linear": ("#1B7837", "-"), "neural_ts": ("#762A83", "-"), "neural_ucb": ("#762A83", (0, (5, 1))),
+    "bootstrapped_ensemble": ("#B35806", ":"), "randomised_prior": ("#2166AC", ":"),
+    "ensemble_plus_plus": ("#01665E", ":"), "dropout": ("#C51B7D", ":"),
+    "linear_ensemble_plus_plus": ("#01665E", "-"), "ts_sa": ("#8C510A", "-"), "beta_ts": ("#5E3C99", "-"),
     "uniform": ("#777777", "-"), "clairvoyant": ("#333333", ":"),
 }  # fmt: skip
 MAX_LEGEND = 14  # lines of a legend that fit into a panel

@@ -36,8 +36,8 @@ def analyse(folder: Path | str, warn: Callable[[str], None] = print) -> Analysis
     """Writes everything that follows from the stored cells of a study.
 
     Reads `config.yaml` and `results.nc` alone. Writes `summary.csv`; where there is something to put into them,
-    `association.csv`, `by_round.csv`, `cost.csv`, `standings.csv`, the study's own tables and `verdicts.md`; the
-    figures; and `report.html`.
+    `association.csv`, `by_round.csv`, `cost.csv`, `standings.csv`, `pairwise.csv`, the study's own tables and
+    `verdicts.md`; the figures; and `report.html`.
 
     Args:
         folder: the output folder of a run.
@@ -86,8 +86,12 @@ def tables(results: StudyResults) -> dict[str, pd.DataFrame]:
         "association": results.association_table,
         "cost": results.cost_table,
         "standings": results.standings,
+        "pairwise": results.pairwise,
     }
-    return {"summary": results.summary, **{name: table for name, table in others.items() if len(table)}}
+    return {
+        "summary": results.summary.reset_index(),
+        **{name: table for name, table in others.items() if len(table)},
+    }
 
 
 def failures(results: StudyResults) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments import studies
+from experiments.analysis.findings import MAX_FINDINGS
 from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
@@ -14,7 +15,6 @@ from experiments.analysis.summary import Row
 from experiments.analysis.verdicts import Verdict
 from experiments.config.text import counted
 from experiments.figures.draw import draw
-from experiments.report.page import FIRST
 
 HERE = Path(__file__).parents[1]
 MAIN = (
@@ -39,10 +39,10 @@ def entry(results: StudyResults, pictures: Mapping[str, str], minutes: float) ->
     study, title = results.name, results.title
     sentences, verdicts = studies.findings(results), studies.verdicts(results)
     parts = [
-        "\n\n".join(sentences[:FIRST]),
+        "\n\n".join(sentences[:MAX_FINDINGS]),
         verdict_list(verdicts),
         standings_table(results.standing_rows),
-        folded("Every sentence that follows", sentences[FIRST:]),
+        folded("Every sentence that follows", sentences[MAX_FINDINGS:]),
         folded("The numbers behind the verdicts", evidence(verdicts)),
     ]
     return (

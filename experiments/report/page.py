@@ -7,23 +7,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from experiments.analysis.findings import MAX_FINDINGS
 from experiments.analysis.results import DONE, StudyResults
 from experiments.analysis.summary import records
 from experiments.analysis.verdicts import Verdict
-from experiments.config.text import counted
+from experiments.config.labels import varied
+from experiments.config.text import counted, setting_text
 from experiments.figures.draw import Drawn
 from experiments.figures.style import COLOURS
 from experiments.report import association_tables, svg, tables
-from experiments.report.answer import answer
 from experiments.report.round_view import probed_cells, rounds
 from experiments.storage.folder import MARK
 from experiments.studies import StudyTable
 from fgtsva_ppl.diagnostics import METRICS
 
 HERE = Path(__file__).parent
-FIRST = 2  # findings that are the answer; the others unfold
 
 
 class Content(NamedTuple):
@@ -45,6 +45,16 @@ class Section(NamedTuple):
     content: Any
 
 
+class FoldedTable(NamedTuple):
+    """A table that unfolds."""
+
+    id: str
+    title: str
+    table: tables.Table | None
+    note: str = ""
+    meanings: Sequence[tuple[str, str]] = ()  # of its columns
+
+
 def render(content: Content) -> str:
     """The report as an HTML page that is complete in itself.
 
@@ -55,22 +65,24 @@ def render(content: Content) -> str:
     sections = [section for section in _sections(content, view) if section.content]
     script = asset("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            version=str(results.config.get(MARK, "")),
-            study=results.name,
-            title=results.title,
-            question=results.question,
-            command=results.command,
-            sections=sections,
-            rounds=view,
-            style=asset("report.css").strip(),
-            script=script,
-            script_digest=digest,
-        )
+    return template("page.html.jinja").render(
+        version=str(results.config.get(MARK, "")),
+        study=results.name,
+        title=results.title,
+        question=results.question,
+        command=results.command,
+        sections=sections,
+        rounds=view,
+        cells=_described(results),
+        style=asset("report.css").strip(),
+        script=script,
+        script_digest=digest,
     )
+
+
+def template(name: str) -> Template:
+    """A template beside this file."""
+    return _environment().get_template(name)
 
 
 @lru_cache(maxsize=1)
@@ -94,56 +106,101 @@ def asset(name: str) -> str:
 
 
 def _sections(content: Content, view: dict[str, Any] | None) -> list[Section]:
-    """All sections in order; those without content are not shown."""
+    """All sections in order, pictures before tables; those without content are not shown."""
     results = content.results
+    figures = _figures(content.figures)
+    answer_figure, others = (figures[0] if figures else None), figures[1:]
     return [
-        Section("answer", "Answer", "answer", _answer(content)),
-        Section("verdicts", "Verdicts on the paper's claims", "verdicts", content.verdicts),
-        Section("choices", "Choices that the paper leaves open", "list", results.comparison.choices),
-        Section(
-            "standings",
-            "Textbook and tuned settings",
-            "table",
-            tables.standings_table(records(results.standings)),
-        ),
-        *(Section(name, own.title, "table", tables.study_table(own)) for name, own in content.tables.items()),
-        Section("failed", "Cells that failed", "failed", _failed(results)),
-        Section("results", "Results", "table", tables.summary_table(records(results.summary))),
-        Section("quality", "Sampler quality", "quality", tables.quality_table(results)),
-        Section(
-            "cost",
-            "Work to come close to exact regret",
-            "table",
-            association_tables.cost_table(records(results.cost_table)),
-        ),
-        Section(
-            "association",
-            "Diagnostics against regret",
-            "table",
-            association_tables.association_table(records(results.association_table)),
-        ),
-        Section(
-            "by-round",
-            "Regret around the probe rounds",
-            "folded_table",
-            association_tables.by_round_table(records(results.by_round)),
-        ),
-        Section("figures", "Figures", "figures", _figures(content.figures)),
+        Section("answer", "Answer", "answer", _answer(content, answer_figure)),
+        Section("verdicts", "Verdicts on published claims", "verdicts", content.verdicts),
+        Section("failed", "Cells to look at", "failed", _failed(results)),
+        Section("figures", "Figures", "figures", _with_failures(others, content.figures.failures)),
         Section("rounds", "A probed round", "round_view", view),
+        Section("tables", "Tables", "folded_tables", _tables(content)),
+        Section("choices", "Choices that the paper leaves open", "list", results.comparison.choices),
         Section("settings", "Settings and versions", "settings", _settings(results)),
     ]
 
 
-def _answer(content: Content) -> dict[str, Any]:
-    results, more = content.results, len(content.findings) - FIRST
-    ids = [cell.id for cell in results.cells]
-    rows = records(results.summary)
+def _tables(content: Content) -> list[FoldedTable]:
+    """The tables that have rows."""
+    results = content.results
+    quality = tables.quality_table(results)
+    all_tables = [
+        FoldedTable(
+            "standings", "Textbook and tuned settings", tables.standings_table(records(results.standings))
+        ),
+        *(FoldedTable(name, own.title, tables.study_table(own)) for name, own in content.tables.items()),
+        FoldedTable(
+            "results", "Regret and cost of every cell", tables.summary_table(tables.rows_of(results))
+        ),
+        FoldedTable("pairwise", "Every pair of cells", tables.pairwise_table(records(results.pairwise))),
+        FoldedTable(
+            "quality",
+            "Sampler quality",
+            None if quality is None else quality.table,
+            "" if quality is None else quality.unavailable,
+            () if quality is None else quality.meanings,
+        ),
+        FoldedTable(
+            "cost",
+            "Work to come close to exact regret",
+            association_tables.cost_table(records(results.cost_table)),
+        ),
+        FoldedTable(
+            "association",
+            "Diagnostics against regret",
+            association_tables.association_table(records(results.association_table)),
+        ),
+        FoldedTable(
+            "by-round",
+            "Regret around the probe rounds",
+            association_tables.by_round_table(records(results.by_round)),
+        ),
+    ]
+    return [one for one in all_tables if one.table is not None]
+
+
+def _answer(content: Content, figure: dict[str, str] | None) -> dict[str, Any]:
+    """One figure and at most three sentences; further findings unfold."""
+    sentences = list(content.findings) or ["No cell was finished, so there is no answer."]
+    rest = sentences[MAX_FINDINGS:]
     return {
-        "findings": content.findings,
-        "first": FIRST,
-        "more": counted(more, "more sentence") if more > 0 else "",
-        "gaps": answer(rows, [results.labels[i] for i in ids], [results.panels[i] for i in ids]),
+        "sentences": sentences[:MAX_FINDINGS],
+        "rest": rest,
+        "more": counted(len(rest), "more sentence") if rest else "",
+        "figure": figure,
+        "filters": _filters(content.results),
     }
+
+
+def _filters(results: StudyResults) -> dict[str, list[str]]:
+    """The values by which cells can be selected: panel, sampler or agent, and every setting that differs."""
+    described = _described(results)
+    values: dict[str, list[str]] = {}
+    for one in described.values():
+        for key, value in one["settings"].items():
+            values.setdefault(key, [])
+            if value not in values[key]:
+                values[key].append(value)
+    return {key: known for key, known in values.items() if len(known) > 1}
+
+
+def _described(results: StudyResults) -> dict[str, dict[str, Any]]:
+    """Name and settings of every cell that has results, by id, for filters and for what hovering shows."""
+    keys = [key for key in varied(results.cells) if not key.startswith(("environment", "noise"))]
+    described = {}
+    for cell in results.done:
+        settings = {"environment": results.panels[cell.id]}
+        settings |= {key: setting_text(cell.flat[key]) for key in keys if key in cell.flat}
+        gap = results.regret_gaps.get(cell.id)
+        regret = f"regret {results.final(cell).mean():.3g}"
+        described[cell.id] = {
+            "name": f"{results.labels[cell.id]} on {results.panels[cell.id]}",
+            "text": regret if gap is None else f"{regret}, gap to exact {gap.format('auto')}",
+            "settings": settings,
+        }
+    return described
 
 
 def _failed(results: StudyResults) -> list[tuple[str, str]]:
@@ -155,14 +212,13 @@ def _failed(results: StudyResults) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(drawn: Drawn) -> dict[str, Any] | None:
+def _figures(drawn: Drawn) -> list[dict[str, str]]:
     paths = [path for path in drawn.paths if path.suffix == ".svg"]
-    if not paths and not drawn.failures:
-        return None
-    return {
-        "figures": [_figure(index, path, drawn.captions[path.stem]) for index, path in enumerate(paths)],
-        "failures": drawn.failures,
-    }
+    return [_figure(index, path, drawn.captions[path.stem]) for index, path in enumerate(paths)]
+
+
+def _with_failures(figures: Sequence[dict[str, str]], failures: Sequence[str]) -> dict[str, Any] | None:
+    return {"figures": figures, "failures": failures} if figures or failures else None
 
 
 def _figure(index: int, path: Path, caption: str) -> dict[str, str]:

@@ -20,6 +20,61 @@ for (const table of document.querySelectorAll("table.sortable")) {
   }));
 }
 
+// What belongs to a cell, in figures and tables: hovering names it and highlights it everywhere, filters hide it
+// everywhere, and a click shows its probed rounds.
+const described = JSON.parse(document.getElementById("cells-data").textContent);
+const shapes = new Map();
+for (const node of document.querySelectorAll("[data-cell]")) {
+  if (!shapes.has(node.dataset.cell)) shapes.set(node.dataset.cell, []);
+  shapes.get(node.dataset.cell).push(node);
+}
+const tip = document.getElementById("tip");
+let hovered = null;
+const hover = (id, event) => {
+  if (id !== hovered) {
+    for (const node of shapes.get(hovered) || []) node.classList.remove("on");
+    for (const node of shapes.get(id) || []) node.classList.add("on");
+    document.documentElement.classList.toggle("hovering", id !== null);
+    hovered = id;
+  }
+  const known = id === null ? undefined : described[id];
+  tip.hidden = !known || !event || Boolean(event.target.closest("table"));
+  if (tip.hidden) return;
+  tip.textContent = `${known.name}: ${known.text}`;
+  tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${Math.max(4, event.clientY - tip.offsetHeight - 10)}px`;
+};
+const owner = (event) => {
+  const node = event.target instanceof Element ? event.target.closest("[data-cell]") : null;
+  return node ? node.dataset.cell : null;
+};
+document.addEventListener("mousemove", (event) => hover(owner(event), event));
+document.addEventListener("mouseleave", () => hover(null));
+
+let showRounds = () => {};
+document.addEventListener("click", (event) => {
+  const id = owner(event);
+  if (id !== null && event.target.closest("svg")) showRounds(id);
+});
+
+const filters = document.getElementById("filters");
+if (filters) {
+  const selects = [...filters.querySelectorAll("select")];
+  const apply = () => {
+    let kept = 0;
+    for (const [id, { settings }] of Object.entries(described)) {
+      const wanted = selects.every(({ value, dataset }) => value === "" || settings[dataset.filter] === value);
+      kept += wanted;
+      for (const node of shapes.get(id) || []) node.classList.toggle("filtered", !wanted);
+    }
+    const all = Object.keys(described).length;
+    document.getElementById("filter-count").textContent = kept === all ? "" : `${kept} of ${all} cells shown`;
+  };
+  for (const select of selects) select.addEventListener("change", apply);
+  filters.hidden = false;
+}
+addEventListener("beforeprint", () => { for (const details of document.querySelectorAll("details")) details.open = true; });
+
 // The per-round view.
 const view = document.getElementById("round");
 if (view) {
@@ -188,7 +243,8 @@ if (view) {
   };
   const cellPicked = () => {
     const { rounds } = cells[Number(pickCell.value)];
-    const wanted = pickRound.value || String(rounds[Math.floor((rounds.length - 1) / 2)].round);
+    const wanted = String(opening ?? (pickRound.value || rounds[Math.floor((rounds.length - 1) / 2)].round));
+    opening = null;
     fill(pickRound, rounds.map(({ round }) => [String(round), String(round)]), wanted);
     roundPicked();
   };
@@ -197,8 +253,26 @@ if (view) {
     cells.forEach((cell, index) => { if (cell.panel === panel) group.append(element("option", { value: index }, cell.label)); });
     pickCell.append(group);
   }
-  const first = cells.findIndex((cell) => cell.label !== "exact");
-  pickCell.value = String(Math.max(first, 0));
+  // It opens where the draws are furthest from exact ones, beyond what sampling error explains.
+  const excess = ({ metrics }) => {
+    const { total_variation: tv, total_variation_floor: floor } = metrics || {};
+    return typeof tv === "number" ? tv - (typeof floor === "number" ? floor : 0) : -Infinity;
+  };
+  let worst = [Math.max(cells.findIndex((cell) => cell.label !== "exact"), 0), null, -Infinity];
+  cells.forEach((cell, index) => {
+    if (cell.label === "exact") return;
+    for (const round of cell.rounds) if (excess(round) > worst[2]) worst = [index, String(round.round), excess(round)];
+  });
+  pickCell.value = String(worst[0]);
+  let opening = worst[1];
+  showRounds = (id) => {
+    const index = cells.findIndex((cell) => cell.id === id);
+    if (index < 0) return;
+    pickCell.value = String(index);
+    opening = cells[index].rounds.reduce((a, b) => excess(b) > excess(a) ? b : a).round;
+    cellPicked();
+    document.getElementById("rounds").scrollIntoView();
+  };
   pickCell.addEventListener("change", cellPicked);
   pickRound.addEventListener("change", roundPicked);
   pickCoordinate.addEventListener("change", coordinatePicked);

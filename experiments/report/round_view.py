@@ -23,6 +23,7 @@ ARMS = 40  # bars that can be distinguished
 class ProbedCell(NamedTuple):
     """A cell's diagnostics and chains at its probe rounds."""
 
+    id: str
     label: str
     panel: str
     colour: str
@@ -51,7 +52,7 @@ def probed_cells(results: StudyResults) -> list[ProbedCell]:
         }
         colour = look(str(cell.flat.get("sampler", "")), others)["color"]
         cells.append(
-            ProbedCell(results.labels[cell.id], results.panels[cell.id], colour, diagnostics, chains)
+            ProbedCell(cell.id, results.labels[cell.id], results.panels[cell.id], colour, diagnostics, chains)
         )
     return cells
 
@@ -63,6 +64,7 @@ def rounds(cells: Sequence[ProbedCell]) -> list[dict[str, Any]]:
     draws = max(MIN_DRAWS, min(DRAWS, VALUES // (CHAINS * max(series, 1))))
     return [
         {
+            "id": cell.id,
             "label": cell.label,
             "panel": cell.panel,
             "colour": cell.colour,

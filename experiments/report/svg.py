@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from html import escape
 from pathlib import Path
 
+from experiments.figures.labels import CELL
 from samplers.errors import InputError
 
 SHAPES = {
@@ -61,6 +62,9 @@ def _element(element: ET.Element, prefix: str) -> str:
         for key, given in element.attrib.items()
         if (value := _value(_name(key), given, prefix)) is not None
     )
+    own = element.get("id", "")
+    if own.startswith(CELL):  # several shapes show one cell, so that this is no id
+        attributes += f' data-cell="{escape(own.removeprefix(CELL))}"'
     inner = escape(element.text or "").strip() if name in ("text", "tspan", "title", "desc") else ""
     inner += "".join(_element(child, prefix) for child in element)
     return f"<{name}{attributes}>{inner}</{name}>" if inner else f"<{name}{attributes}/>"
@@ -71,7 +75,7 @@ def _value(key: str, value: str, prefix: str) -> str | None:
     if key.lower().startswith("on"):
         return None
     if key == "id":
-        return prefix + value
+        return None if value.startswith(CELL) else prefix + value
     if key == "href":
         if value.startswith("data:image/png;base64,"):
             return "".join(value.split())

@@ -8,7 +8,6 @@ import numpy as np
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import known_median
 from experiments.analysis.summary import LARGE_REGRET, NAMES, Row, interval_of, records
-from experiments.report.answer import signed
 from experiments.studies import StudyTable
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -23,7 +22,12 @@ JOINED = (  # shown in one field with another, or in a section of their own
     "regret_gap_high",
     "regret_gap_median",
     "fraction_large_regret",
+    "best",
+    "gap_to_best",
+    "gap_to_best_low",
+    "gap_to_best_high",
 )
+CELL = "_cell"  # key of a row's cell id
 TAILS = {
     "regret_gap_median": "median gap",
     "fraction_large_regret": f"runs above {LARGE_REGRET:g}\u00d7 exact",
@@ -69,6 +73,7 @@ class Table(NamedTuple):
     caption: str
     headings: list[str]
     rows: list[list[Field]]
+    cells: list[str]  # the id of each row's cell; empty for a row that is no cell
 
     @property
     def numeric(self) -> list[bool]:
@@ -89,7 +94,26 @@ def make_table(caption: str, columns: Sequence[Column], rows: Sequence[Row]) -> 
     if not rows:
         return None
     fields = [[column.field(row) for column in columns] for row in rows]
-    return Table(caption, [column.heading for column in columns], fields)
+    cells = [str(row.get(CELL, "")) for row in rows]
+    return Table(caption, [column.heading for column in columns], fields, cells)
+
+
+def without_constants(table: Table, keep: int) -> Table:
+    """The table without columns whose values are all the same, but for the first ones; the caption has them."""
+    if len(table.rows) < 2:
+        return table
+    texts = [[field.text for field in column] for column in zip(*table.rows, strict=True)]
+    constant = [index for index, column in enumerate(texts) if index >= keep and len(set(column)) == 1]
+    named = [f"{table.headings[i]} {texts[i][0]}" for i in constant if texts[i][0] != "–"]
+    kept = [index for index in range(len(texts)) if index not in constant]
+    caption = table.caption + (f" The same in all cells: {', '.join(named)}." if named else "")
+    rows = [[row[index] for index in kept] for row in table.rows]
+    return Table(caption, [table.headings[index] for index in kept], rows, table.cells)
+
+
+def rows_of(results: StudyResults) -> list[Row]:
+    """The rows of the summary, each with the id of its cell."""
+    return records(results.summary.rename_axis(CELL).reset_index())
 
 
 def heading(metric: str) -> str:
@@ -121,12 +145,15 @@ def of(key: str) -> Callable[[Row], Field]:
     return lambda row: plain(row.get(key))
 
 
-def interval(key: str, show: Callable[[float], str] | None = None) -> Callable[[Row], Field]:
-    """A row's value with the ends of its interval."""
+def interval(key: str, *, signed: bool = False) -> Callable[[Row], Field]:
+    """A row's value with the ends of its interval, in as many digits as its width deserves."""
 
     def field(row: Row) -> Field:
         ends = interval_of(row, key)
-        return Field("–", None) if ends is None else Field(ends.format(show or shown), float(ends.value))
+        if ends is None:
+            return Field("–", None)
+        text = ends.format(f"{'+' if signed else ''}.{ends.decimals}f")
+        return Field(text.replace("-", "−").replace("inf", "∞"), float(ends.value))
 
     return field
 
@@ -161,17 +188,23 @@ def summary_table(rows: Sequence[Row]) -> Table | None:
         return None
     present = dict.fromkeys(key for row in rows for key in row if "." not in key)
     known = [key for key in HEADINGS if key in present]
-    others = [key for key in present if key not in (*FIXED, *JOINED, *HEADINGS, *METRICS)]
+    others = [key for key in present if key not in (*FIXED, *JOINED, *HEADINGS, *METRICS, CELL)]
     columns = [
         *naming_columns(rows),
         Column("regret", _regret),
         *(Column(HEADINGS.get(key, key.replace("_", " ")), of(key)) for key in [*known, *others]),
     ]
     caption = "Regret and cost. Regret at the end: mean over runs ± standard error, and median."
+    at = 1 + next((i for i, c in enumerate(columns) if c.heading == "regret"), len(columns) - 1)
+    if any("gap_to_best" in row for row in rows):
+        columns[at:at] = [Column("gap to best", interval("gap_to_best", signed=True))]
+        caption += (
+            " Gap to best: paired difference to the cell with the least regret under the same random numbers, mean "
+            "with its 95% interval."
+        )
     if any("regret_gap" in row for row in rows):
-        at = 1 + next((i for i, c in enumerate(columns) if c.heading == "median regret"), len(columns) - 1)
         tails = [Column(text, of(key)) for key, text in TAILS.items() if key in present]
-        columns[at:at] = [Column("gap to exact", interval("regret_gap", signed)), *tails]
+        columns[at:at] = [Column("gap to exact", interval("regret_gap", signed=True)), *tails]
         caption += (
             " Gap: paired difference to exact draws under the same random numbers, mean with its 95% interval, and "
             f"median. Beside them the fraction of runs with more than {LARGE_REGRET:g} times the mean regret of exact "
@@ -180,7 +213,26 @@ def summary_table(rows: Sequence[Row]) -> Table | None:
     constant = [
         f"{key} {rows[0][key]}" for key in FIXED if key in rows[0] and key not in _differing(rows, FIXED)
     ]
-    return make_table(caption + (f" All cells: {', '.join(constant)}." if constant else ""), columns, rows)
+    caption += f" All cells: {', '.join(constant)}." if constant else ""
+    table = make_table(caption, columns, rows)
+    assert table is not None
+    return without_constants(table, len(naming_columns(rows)) + 1)
+
+
+def pairwise_table(rows: Sequence[Row]) -> Table | None:
+    """Differences between cells under the same random numbers; None where there are no two."""
+    columns = [
+        Column("first", of("first")),
+        Column("second", of("second")),
+        *([Column("environment", of("panel"))] if _differing(rows, ("panel",)) else []),
+        Column("first − second", interval("difference", signed=True)),
+        Column("less regret", of("less_regret")),
+    ]
+    caption = (
+        "Every pair of cells. Mean paired difference in final regret under the same random numbers, with its 95% "
+        "interval; of many cells each is compared with the best only."
+    )
+    return make_table(caption, columns, rows)
 
 
 def standings_table(rows: Sequence[Row]) -> Table | None:
@@ -206,7 +258,7 @@ def study_table(own: StudyTable) -> Table | None:
 
 def quality_table(results: StudyResults) -> QualityTable | None:
     """Medians of the diagnostics over diagnosed runs and probe rounds; None where nothing was diagnosed."""
-    rows = records(results.summary)
+    rows = rows_of(results)
     medians = [_medians(results, cell.id) for cell in results.cells]
     chosen = [{**row, "_medians": known} for row, known in zip(rows, medians, strict=True) if known]
     keys = [key for key in METRICS if any(key in row["_medians"] for row in chosen)]

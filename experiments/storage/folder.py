@@ -15,6 +15,7 @@ import xarray as xr
 from omegaconf import OmegaConf
 
 from experiments.config.cell import Cell
+from experiments.config.labels import labels_of
 from experiments.config.provenance import code_version, versions
 from experiments.config.study import Study
 from experiments.storage.codecs import cell_attributes
@@ -26,7 +27,7 @@ from experiments.storage.files import (
     write_atomically,
     write_tree,
 )
-from experiments.storage.layout import CONFIG, RESULTS
+from experiments.storage.layout import CELLS, CONFIG, RESULTS
 from experiments.storage.locks import Locks
 from fgtsva_ppl import __version__
 from samplers.errors import InputError
@@ -49,6 +50,7 @@ def study_config(study: Study) -> dict[str, Any]:
         "question": study.question,
         "command": study.command,
         "precision": study.precision,
+        **({"notes": notes} if (notes := study.notes()) else {}),
         **study.comparison.plain(),
         "code": code_version(),
         "versions": versions(),
@@ -116,7 +118,7 @@ class Folder:
     @property
     def cells(self) -> Path:
         """The folder of the cells' files."""
-        return self.path / "cells"
+        return self.path / CELLS
 
     def read(self, cell: Cell, kind: str = "") -> xr.DataTree | None:
         """Data of a cell, or None if they are not stored. Raises DamagedError if the file is not what was written."""
@@ -158,7 +160,7 @@ class Folder:
         data: Mapping[str, xr.DataTree],
         status: Mapping[str, tuple[str, str]],
     ) -> None:
-        """Writes all cells to `results.nc`, a group each with the attributes `status` and `reason`.
+        """Writes all cells to `results.nc`, a group each with the attributes `label`, `status` and `reason`.
 
         Args:
             study: The study.
@@ -167,10 +169,12 @@ class Folder:
         """
         root = {"study": study.name, MARK: __version__, "code": code_version()}
         tree = xr.DataTree(xr.Dataset(attrs=root))
+        labels = labels_of(study.cells)
         for cell in study.cells:
             group = data[cell.id].copy() if cell.id in data else xr.DataTree()
             group.attrs |= cell_attributes(cell)
             group.attrs["status"], group.attrs["reason"] = status[cell.id]
+            group.attrs["label"] = labels[cell.id]
             tree[f"cells/{cell.id}"] = group
         with self.writing():
             write_tree(self.path / RESULTS, tree)

@@ -8,6 +8,8 @@ A new study is a new folder. `study.yaml` defines the cells. `__init__.py` impor
 - `tables.py` with `tables(results) -> dict[str, StudyTable]`: further tables, by the name of their CSV file.
 - `figures.py` with `figures(results) -> dict[str, Draft]`: figures instead of the usual ones, by file name.
 
+A study that tests a published claim is a folder of `claims`, with `study.yaml` and `rule.py`: see there.
+
 The functions below give what a study has of its own, or what any study has.
 """
 
@@ -24,6 +26,7 @@ from experiments.analysis.findings import default_findings
 from experiments.analysis.results import StudyResults
 from experiments.analysis.verdicts import Verdict, with_evidence
 from experiments.figures.draw import Draft, default_figures, quality_figure
+from experiments.studies import claims
 
 
 class StudyTable(NamedTuple):
@@ -54,8 +57,8 @@ def findings(results: StudyResults) -> list[str]:
 
 def verdicts(results: StudyResults) -> list[Verdict]:
     """Verdicts on the paper's claims, where the study has claims and its cells have evidence."""
-    claims = hooks(results.name).claims
-    return with_evidence(claims(results)) if claims and results.done else []
+    own = hooks(results.name).claims
+    return with_evidence(own(results)) if own and results.done else []
 
 
 def tables(results: StudyResults) -> dict[str, StudyTable]:
@@ -74,6 +77,9 @@ def figures(results: StudyResults) -> dict[str, Draft]:
 
 def hooks(name: str) -> Hooks:
     """The functions of the study of this name; none for a name that is no folder here."""
+    if name in claims.RULES:
+        own = claims.RULES[name]
+        return Hooks(own.findings, own.verdicts, None, own.figures)
     return _all_hooks().get(name, Hooks())
 
 
@@ -85,6 +91,7 @@ def _all_hooks() -> dict[str, Hooks]:
         raise  # the ImportError that pkgutil would hide
 
     packages = [one.name for one in pkgutil.walk_packages(__path__, f"{__name__}.", fail) if one.ispkg]
+    packages = [name for name in packages if not name.startswith(claims.__name__)]
     named = {name.rpartition(".")[2]: sys.modules[name] for name in packages}
     for file in sorted(path for kind in Hooks._fields for path in Path(__file__).parent.glob(f"*/{kind}.py")):
         if not hasattr(named.get(file.parent.name), file.stem):

@@ -21,6 +21,7 @@ from jaxtyping import Float, Int, Key
 from fgtsva_ppl.agents import serialization
 from fgtsva_ppl.agents._inputs import feature_matrix, finite_number, standard_deviation
 from fgtsva_ppl.agents.thompson import EmbeddedRound, Thompson, ThompsonState
+from fgtsva_ppl.likelihoods import Likelihood, Squared
 from fgtsva_ppl.posteriors import FGTSVA, Posterior
 from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
 from fgtsva_ppl.rewards import AnyReward, Linear
@@ -60,6 +61,7 @@ class ThompsonAgent:
         *,
         warm_start: bool = True,
         control_variate: bool = False,
+        likelihood: Likelihood = Squared(),  # noqa: B008
         horizon: int | np.integer = 1000,
         seed: int | np.integer = 0,
     ) -> None:
@@ -71,10 +73,11 @@ class ThompsonAgent:
             sampler: Draws from the posterior.
             warm_start: See `Thompson`.
             control_variate: See `Thompson`.
+            likelihood: What an observed reward says.
             horizon: Number of rounds, for settings of the posterior that are derived from it.
             seed: Of the agent's own randomness.
         """
-        agent = Thompson(reward, posterior, sampler, warm_start, control_variate)
+        agent = Thompson(reward, posterior, sampler, warm_start, control_variate, likelihood)
         self.settings = agent.for_horizon(int(horizon))
         self.horizon, self.seed = int(horizon), int(seed)
         self.questions = 0
@@ -117,21 +120,23 @@ class ThompsonAgent:
             answered = answered._replace(sigma=standard_deviation(sigma, "tell"))
         elif sigma is not None:
             raise InputError("tell takes sigma only for a posterior with variance=revealed_after")
-        value = finite_number(reward, "reward")
+        value = self._reward(reward)
         state = self._with_room()
         assert self._shape is not None
         round = EmbeddedRound(
             self.settings.model(self._shape.arms, self._shape.dim),
             Round(jnp.asarray(answered.features), jnp.asarray(answered.sigma)),
         )
-        self._state = _update(self.settings, state, round, jnp.asarray(answered.arm), jnp.asarray(value))
+        late = self.settings.posterior.forgets and self.questions - 1 - number  # else its age does not matter
+        age = jnp.asarray(late) if late else None
+        self._state = _update(self.settings, state, round, jnp.asarray(answered.arm), jnp.asarray(value), age)
         del self.pending[number]
 
     def tell_all(self, rewards: Mapping[int, Any], sigmas: Mapping[int, Any] | None = None) -> None:
         """Adds the rewards of several questions, by their numbers. If one is not valid, none is added."""
         for question, reward in rewards.items():
             self._number(question)
-            finite_number(reward, "reward")
+            self._reward(reward)
             if self.settings.posterior.needs_sigma_after:
                 standard_deviation(None if sigmas is None else sigmas.get(question), "tell")
         for question, reward in rewards.items():
@@ -176,6 +181,7 @@ class ThompsonAgent:
         reward: AnyReward | None = None,
         posterior: Posterior | None = None,
         sampler: Sampler | None = None,
+        likelihood: Likelihood | None = None,
     ) -> "ThompsonAgent":
         """Reads a saved agent, which continues exactly as the original would have.
 
@@ -184,8 +190,10 @@ class ThompsonAgent:
             reward: The reward, if it has no registered name.
             posterior: The posterior, if it has no registered name.
             sampler: The sampler, if it has no registered name.
+            likelihood: The likelihood, if it has no registered name.
         """
-        saved = serialization.load(Path(path), {"reward": reward, "posterior": posterior, "sampler": sampler})
+        given = {"reward": reward, "posterior": posterior, "sampler": sampler, "likelihood": likelihood}
+        saved = serialization.load(Path(path), given)
         numbers = saved.numbers
         names = ("warm_start", "control_variate", "horizon", "seed")
         agent = cls(**saved.parts, **{name: numbers[name] for name in names})
@@ -235,6 +243,12 @@ class ThompsonAgent:
             self._state = _grow(self.settings, self._state, self._capacity)
         return self._state
 
+    def _reward(self, reward: Any) -> float:
+        """A reward that the likelihood can take."""
+        value = finite_number(reward, "reward")
+        self.settings.likelihood.check_rewards(np.asarray([value]), "tell")
+        return value
+
     def _number(self, question: int | None) -> int:
         pending = ", ".join(map(str, self.pending)) or "none"
         if question is None:
@@ -254,7 +268,8 @@ def _act(
     agent: Thompson, key: Key[Array, ""], state: ThompsonState, round: Round
 ) -> tuple[ThompsonState, Int[Array, ""], ActionInfo, Float[Array, "arms size"]]:
     embedded = agent.embed(round)
-    return *agent.act(key, state, embedded), embedded.round.actions
+    state, arm, info = agent.act(key, state, agent.represent(state, embedded))
+    return agent.end_round(state, embedded), arm, info, embedded.round.actions
 
 
 @jax.jit
@@ -264,8 +279,9 @@ def _update(
     round: EmbeddedRound,
     arm: Int[Array, ""],
     reward: Float[Array, ""],
+    age: Int[Array, ""] | None,
 ) -> ThompsonState:
-    return agent.update(state, round, arm, reward)
+    return agent.observe(state, agent.represent(state, round), arm, reward, 0 if age is None else age)
 
 
 @partial(jax.jit, static_argnames="capacity")
@@ -277,7 +293,7 @@ def _grow(agent: Thompson, state: ThompsonState, capacity: int) -> ThompsonState
 def _arms(
     agent: Thompson, keys: Key[Array, " draws"], state: ThompsonState, round: Round
 ) -> Int[Array, " draws"]:
-    embedded = agent.embed(round)
+    embedded = agent.represent(state, agent.embed(round))
 
     def arm(key: Array) -> Array:
         return agent.act(key, state, embedded)[1]

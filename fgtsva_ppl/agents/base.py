@@ -40,12 +40,17 @@ def decide(
     return jnp.argmax(scores >= jnp.max(scores) - TIE_TOLERANCE * size), info
 
 
+def known_propensity(info: ActionInfo, probability: Float[Array, ""] | float) -> ActionInfo:
+    """With the probability of the chosen arm, which the policy knows."""
+    return info._replace(propensity=jnp.asarray(probability, float), propensity_error=jnp.zeros(()))
+
+
 def require_linear(label: str, shape: Shape) -> None:
     """Raises InputError if mean rewards are not linear in the features."""
     if not shape.linear:
         raise InputError(
             f"agent {label} is defined for mean rewards that are linear in the features; this environment's are "
-            "not (agents thompson, greedy, epsilon_greedy, uniform and clairvoyant run anywhere)"
+            "not (agents thompson, greedy, epsilon_greedy, uniform, clairvoyant and the neural ones run anywhere)"
         )
 
 

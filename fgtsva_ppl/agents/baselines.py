@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Key
 
-from fgtsva_ppl.agents.base import LinearAgent, RidgeState, decide, lam_field
+from fgtsva_ppl.agents.base import LinearAgent, RidgeState, decide, known_propensity, lam_field
 from fgtsva_ppl.agents.ridge import ridge
 from fgtsva_ppl.rewards import AnyReward, Linear, as_reward, flat_model
 from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
@@ -27,7 +27,7 @@ class Greedy(LinearAgent):
     @override
     def start(self, key: Key[Array, ""], shape: Shape) -> RidgeState:
         model = flat_model(self.reward, shape.dim, shape.arms)
-        if not model.linear:
+        if not model.linear or model.learner is not None:
             raise InputError(
                 f"agent {self.label} fits by ridge regression and needs a reward that is linear in its features, such "
                 f"as linear or gp; reward {as_reward(self.reward).name.lower()} is not: run it separately with one of "
@@ -40,6 +40,18 @@ class Greedy(LinearAgent):
         """Computes the reward's features."""
         arms, dim = round.actions.shape
         return round._replace(actions=flat_model(self.reward, dim, arms).embed(round.actions))
+
+    @override
+    def act(
+        self, key: Key[Array, ""], state: RidgeState, round: Round
+    ) -> tuple[RidgeState, Int[Array, ""], ActionInfo]:
+        """Plays, and records the probability of the arm, which is known."""
+        state, arm, info = super().act(key, state, round)
+        return state, arm, known_propensity(info, self.propensity(state, round, arm))
+
+    def propensity(self, state: RidgeState, round: Round, arm: Int[Array, ""]) -> Float[Array, ""] | float:
+        """Probability with which the arm is played."""
+        return 1.0
 
     @override
     def scores(self, key: Key[Array, ""], state: RidgeState, round: Round) -> Float[Array, " arms"]:
@@ -62,10 +74,20 @@ class EpsilonGreedy(Greedy):
     def scores(self, key: Key[Array, ""], state: RidgeState, round: Round) -> Float[Array, " arms"]:
         """<a, theta_t>, or uniform numbers if the round explores."""
         explore_key, arm_key = jax.random.split(key)
-        probability = self.epsilon * (state.rounds + 1.0) ** -self.decay
+        probability = self.exploration(state)
         greedy = super().scores(key, state, round)
         explores = jax.random.uniform(explore_key) < probability
         return jnp.where(explores, jax.random.uniform(arm_key, greedy.shape), greedy)
+
+    def exploration(self, state: RidgeState) -> Float[Array, ""]:
+        """Probability with which the round explores."""
+        return self.epsilon * (state.rounds + 1.0) ** -self.decay
+
+    @override
+    def propensity(self, state: RidgeState, round: Round, arm: Int[Array, ""]) -> Float[Array, ""] | float:
+        greedy, _ = decide(round.actions @ state.ridge.estimate)
+        explores = self.exploration(state)
+        return explores / round.actions.shape[0] + (1 - explores) * (arm == greedy)
 
 
 class Memoryless(Agent):
@@ -88,7 +110,9 @@ class Uniform(Memoryless):
 
     @override
     def act(self, key: Key[Array, ""], state: Any, round: Round) -> tuple[Any, Int[Array, ""], ActionInfo]:
-        return state, *decide(jax.random.uniform(key, round.actions.shape[:1]))
+        arms = round.actions.shape[0]
+        arm, info = decide(jax.random.uniform(key, (arms,)))
+        return state, arm, known_propensity(info, 1 / arms)
 
 
 @settings
@@ -106,4 +130,5 @@ class Clairvoyant(Memoryless):
     def act_with_means(
         self, key: Key[Array, ""], state: Any, round: Round, means: Float[Array, " arms"]
     ) -> tuple[Any, Int[Array, ""], ActionInfo]:
-        return state, *decide(means)
+        arm, info = decide(means)
+        return state, arm, known_propensity(info, 1.0)

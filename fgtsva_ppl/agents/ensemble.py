@@ -58,7 +58,7 @@ class Ensemble(Agent):
         """Draws every member from the prior."""
         require_linear(self.label, shape)
         model = flat_model(self.reward, shape.dim, shape.arms)
-        if model.gaussian is None or model.features != shape.dim:
+        if model.gaussian is None or model.features != shape.dim or model.learner is not None:
             raise InputError(
                 "agent ensemble perturbs rewards by Gaussian noise and needs a linear reward with a Gaussian prior; "
                 f"reward {as_reward(self.reward).name.lower()} is not one"
@@ -71,6 +71,10 @@ class Ensemble(Agent):
             raise InputError(
                 "agent ensemble needs a bonus with a hard, uncapped maximum over one action set: set maximum=hard, "
                 "cap=null, and a posterior other than fgts_a where action sets change"
+            )
+        if posterior.forgets:
+            raise InputError(
+                "agent ensemble does not forget: leave out posterior.discount, window and random_walk"
             )
         precision = jnp.asarray(model.gaussian.precision)
         draws = jax.vmap(model.draw)(jax.random.split(key, self.members))
@@ -86,6 +90,15 @@ class Ensemble(Agent):
         member = jax.random.randint(member_key, (), 0, self.members)
         noise = jax.random.normal(noise_key, (self.members,))
         return state._replace(noise=noise), *decide(round.actions @ self.theta(state, round, member))
+
+    @override
+    def decision(self, state: EnsembleState) -> Float[Array, " members"]:
+        """The perturbations of the coming reward."""
+        return state.noise
+
+    @override
+    def with_decision(self, state: EnsembleState, decision: Float[Array, " members"]) -> EnsembleState:
+        return state._replace(noise=decision)
 
     def theta(self, state: EnsembleState, round: Round, member: Int[Array, ""]) -> Float[Array, " dim"]:
         """A member's coefficients, moved by the feel-good term."""

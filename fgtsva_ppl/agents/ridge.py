@@ -2,7 +2,7 @@
 
 Stored as a root of the inverse (Sigma^-1 = root root'), which is recomputed by one factorisation per datum: norms
 cannot become negative, a Gaussian draw is one product, and rounding errors do not accumulate as in rank-one updates of
-the inverse.
+the inverse. In high dimensions, where a factorisation costs most of a round, the root itself gets a rank-one update.
 """
 
 from typing import NamedTuple
@@ -12,6 +12,10 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Key
 
+from samplers.gaussian import Moments
+
+MAX_FACTORED_DIM = 128  # up to this dimension, the root is computed by a factorisation
+
 
 class Ridge(NamedTuple):
     """The regression with Sigma = lam I + sum w a a' and b = sum w r a.
@@ -19,7 +23,7 @@ class Ridge(NamedTuple):
     Attributes:
         precision: Sigma.
         moment: b.
-        root: Upper triangular, with root root' = Sigma^-1.
+        root: With root root' = Sigma^-1; upper triangular up to `MAX_FACTORED_DIM`.
     """
 
     precision: Float[Array, "*batch dim dim"]
@@ -38,6 +42,8 @@ class Ridge(NamedTuple):
     @property
     def log_det(self) -> Float[Array, ""]:
         """log det Sigma."""
+        if self.moment.shape[-1] > MAX_FACTORED_DIM:
+            return -2 * jnp.linalg.slogdet(self.root)[1]
         return -2 * jnp.sum(jnp.log(jnp.diagonal(self.root)))
 
     def added(
@@ -45,7 +51,11 @@ class Ridge(NamedTuple):
     ) -> "Ridge":
         """With one more datum."""
         precision = self.precision + weight * jnp.outer(features, features)
-        return Ridge(precision, self.moment + weight * reward * features, inverse_root(precision))
+        if self.moment.size > MAX_FACTORED_DIM:  # of the moments only the root is computed
+            root = Moments(self.moment, self.precision, self.root).conditioned(features, reward, weight).root
+        else:
+            root = inverse_root(precision)
+        return Ridge(precision, self.moment + weight * reward * features, root)
 
     def draw(self, key: Key[Array, ""], scale: Float[Array, ""]) -> Float[Array, " dim"]:
         """theta ~ N(estimate, scale^2 Sigma^-1)."""

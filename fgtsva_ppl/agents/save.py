@@ -179,6 +179,16 @@ class SAVE(Agent):
         return jax.lax.while_loop(lambda descent: ~descent.stopped, step, first)
 
     @override
+    def decision(self, state: SAVEState) -> tuple[Int[Array, ""], Bool[Array, ""]]:
+        """Where the last descent ended, and how."""
+        return state.layer, state.explores
+
+    @override
+    def with_decision(self, state: SAVEState, decision: tuple[Int[Array, ""], Bool[Array, ""]]) -> SAVEState:
+        layer, explores = decision
+        return state._replace(layer=layer, explores=explores)
+
+    @override
     def update(
         self, state: SAVEState, round: Round, action: Int[Array, ""], reward: Float[Array, ""]
     ) -> SAVEState:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from fgtsva_ppl.agents.thompson import Thompson
+from fgtsva_ppl.likelihoods import LIKELIHOODS
 from fgtsva_ppl.posteriors.feel_good import POSTERIORS
 from fgtsva_ppl.rewards import REWARDS
 from samplers import SAMPLERS
@@ -21,7 +22,13 @@ from samplers.registry import Registry
 from samplers.settings import flatten
 
 FORMAT = "fgtsva agent 4"
-PARTS: dict[str, Registry[Any]] = {"reward": REWARDS, "posterior": POSTERIORS, "sampler": SAMPLERS}
+PARTS: dict[str, Registry[Any]] = {
+    "reward": REWARDS,
+    "posterior": POSTERIORS,
+    "sampler": SAMPLERS,
+    "likelihood": LIKELIHOODS,
+}
+SQUARED = {"name": "squared", "settings": {}}  # the likelihood of files that do not name one
 
 
 type Pending = Mapping[str, tuple[Float[np.ndarray, "arms size"], float, int]]  # features, sigma, arm
@@ -31,7 +38,7 @@ class SavedAgent(NamedTuple):
     """The contents of a file.
 
     Attributes:
-        parts: Reward, posterior and sampler.
+        parts: Reward, posterior, sampler and likelihood.
         numbers: Counters and options.
         leaves: Of the state; None before the first question.
         pending: Questions without a reward, by their numbers.
@@ -80,7 +87,7 @@ def load(path: Path, given: Mapping[str, Any]) -> SavedAgent:
         leaves = text["leaves"]
         state = None if leaves is None else [arrays[f"leaf_{i}"] for i in range(leaves)]
         pending = {n: (arrays[f"pending_{n}"], sigma, arm) for n, (sigma, arm) in text["pending"].items()}
-        described = {group: text["parts"][group] for group in PARTS}
+        described = {group: ({"likelihood": SQUARED} | text["parts"])[group] for group in PARTS}
         numbers = text["numbers"]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 NUM_DIRECTIONS = 32  # of the sliced Wasserstein distance
+MIN_VARIANCE = 1e-4  # of a principal direction, relative to the largest
 
 
 def action_probabilities(
@@ -54,6 +55,27 @@ def whitening(
     """Mean of reference draws, and the matrix W for which W (x - mean) has covariance I."""
     factor = np.linalg.cholesky(covariance(reference))
     return reference.mean(axis=-2, keepdims=True), np.linalg.inv(factor)
+
+
+def principal_coordinates(
+    reference: Float[np.ndarray, "runs reference_draws values"], draws: Float[np.ndarray, "runs draws values"]
+) -> tuple[Float[np.ndarray, "runs draws size"], Float[np.ndarray, "runs reference_draws size"]]:
+    """Draws and reference in the principal directions of the reference, without those of negligible variance.
+
+    Mean rewards of many arms under few parameters have a singular covariance, which cannot be whitened. All runs keep
+    as many directions as the run with the fewest that have more than MIN_VARIANCE of the largest variance.
+
+    Args:
+        reference: Mean rewards under reference draws.
+        draws: Mean rewards under draws of the sampler.
+
+    Returns:
+        The draws, and the reference.
+    """
+    variances, directions = np.linalg.eigh(covariance(np.nan_to_num(reference, posinf=0.0, neginf=0.0)))
+    size = max(1, int(np.min(np.sum(variances > MIN_VARIANCE * variances[:, -1:], axis=1))))
+    kept = directions[..., -size:]
+    return draws @ kept, reference @ kept
 
 
 def moment_errors(
@@ -111,28 +133,3 @@ def sliced_wasserstein(
     n, m = draws.shape[-2], reference.shape[-2]
     quantile_indices = ((np.arange(n) + 0.5) / n * m).astype(int)
     return np.asarray(np.abs(projected - projected_reference[..., quantile_indices]).mean(axis=(-2, -1)))
-
-
-def nested_rhat(
-    values: Float[np.ndarray, "*runs superchains chains draws size"],
-) -> Float[np.ndarray, "*runs"]:
-    """Nested R-hat (Margossian et al. 2024), sqrt(1 + B / W), of the worst coordinate.
-
-    B is the variance of the superchains' means. W is the mean over superchains of the variance between their chains'
-    means plus the mean variance within a chain. It is defined for a single draw per chain, where the last term is 0.
-
-    Args:
-        values: Positions; the chains of a superchain share a starting point.
-
-    Returns:
-        Nested R-hat per run; NaN (0/0) if no chain has moved and all are at one point.
-    """
-    between = values.mean(axis=(-3, -2)).var(axis=-2, ddof=1)
-    within = np.zeros_like(between)
-    if values.shape[-3] > 1:
-        within = within + values.mean(axis=-2).var(axis=-2, ddof=1).mean(axis=-2)
-    if values.shape[-2] > 1:
-        within = within + values.var(axis=-2, ddof=1).mean(axis=(-3, -2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = between / within
-    return np.asarray(np.max(np.sqrt(1 + ratio), axis=-1))

@@ -3,7 +3,6 @@
 A probe does not affect the run. The round is regenerated from the run's key, and the agent's state is in a `Snapshot`.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,56 +16,18 @@ from jax.sharding import Mesh
 from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.agents import Thompson, ThompsonState
-from fgtsva_ppl.diagnostics.geometry import condition_number, gradient_norm
+from fgtsva_ppl.agents.thompson import EmbeddedRound
+from fgtsva_ppl.diagnostics.geometry import condition_number, log_ratios, whitened_scores
 from fgtsva_ppl.diagnostics.reference import draw_reference
 from fgtsva_ppl.diagnostics.restarts import ModeSearch, restart, search_mode
-from fgtsva_ppl.simulation import ENVIRONMENT, Snapshot, for_each_run, reveal, run_keys
+from fgtsva_ppl.diagnostics.samples import Checks, ProbeSizes, Samples, Values
+from fgtsva_ppl.simulation import Snapshot, for_each_run, instance_of_round, reveal, run_keys
 from fgtsva_ppl.types import Environment, Round
-from samplers import Draw, Exact, SamplerState
+from samplers import Draw, Exact, SamplerState, Target
 
+NUM_SCORES = 256  # replicas whose scores are kept
+NUM_PROPOSALS = 256  # draws of the importance check
 PROBE_STREAM = 3  # folded into a run's key, beside the streams of the simulation loop
-
-
-class ProbeSizes(NamedTuple):
-    """How many draws a probe takes."""
-
-    num_replicas: int = 512  # independent repetitions of the round's draw, from the agent's own state
-    num_reference: int = 2048  # exact draws
-    num_superchains: int = (
-        8  # overdispersed starts for nested R-hat, with num_replicas / num_superchains chains each
-    )
-    num_chains: int = 4  # chains for mixing diagnostics
-    num_draws: int = 250  # draws of each of these chains
-
-
-class Samples(NamedTuple):
-    """The draws of a probe, for one run or with a leading axis of runs.
-
-    Attributes:
-        replicas: Repetitions of the round's draw; every field has shape (replicas, ...).
-        actions: The arm that each replica picks.
-        reference: Exact draws (draws, size), or chains (chains, draws, size) that must pass the gate.
-        reference_actions: The arm that each reference draw picks.
-        reference_divergent: Number of divergent transitions of the reference.
-        superchains: The round's draw from overdispersed starts.
-        chains: Successive draws of several chains; every field has shape (chains, draws, ...).
-        condition_number: Condition number of the posterior precision at the agent's position; NaN if unknown.
-        best_arm: The arm with the highest true mean.
-        arm_mask: Ones, as many as there are arms.
-        gradient_norm: Mean squared norm of the whitened gradient at the replicas, over the dimension; NaN if unknown.
-    """
-
-    replicas: Draw
-    actions: Int[np.ndarray, "*runs replicas"]
-    reference: Float[np.ndarray, "*runs draws size"] | Float[np.ndarray, "*runs chains draws size"]
-    reference_actions: Int[np.ndarray, "*runs all_draws"]
-    reference_divergent: Int[np.ndarray, "*runs"]
-    superchains: Float[np.ndarray, "*runs superchains members size"]
-    chains: Draw
-    condition_number: Float[np.ndarray, "*runs"]
-    best_arm: Int[np.ndarray, "*runs"]
-    arm_mask: Float[np.ndarray, "*runs arms"]
-    gradient_norm: Float[np.ndarray, "*runs"] | float = math.nan
 
 
 def probe(
@@ -116,7 +77,7 @@ def probe_async(
     posterior = replace(agent, sampler=Exact())
     history = states.history.without_moments()  # which only some samplers keep
     facts = _posterior_facts(posterior, keys, history, states.sampler.position, seen, means, t, **static)
-    draws = _sampler_draws(agent, keys, states, facts.searches, seen, t, **static)
+    draws = _sampler_draws(agent, keys, states, facts.searches, seen, means, t, **static)
 
     def wait() -> Samples:
         host_facts, host_draws = jax.tree.map(lambda x: np.asarray(x)[:runs], (facts, draws))
@@ -129,9 +90,16 @@ def probe_async(
             superchains=host_draws.superchains,
             chains=host_draws.chains,
             gradient_norm=host_draws.gradient_norm,
+            predictions=host_draws.predictions,
+            means=np.asarray(means)[:runs],
+            sigma=np.asarray(seen.sigma)[:runs],
             condition_number=host_facts.condition_number,
             best_arm=host_facts.best_arm,
             arm_mask=host_facts.arm_mask,
+            checks=host_draws.checks,
+            values=None
+            if host_draws.values is None
+            else Values(*host_draws.values, *host_facts.reference_values),
         )
 
     return wait
@@ -147,6 +115,7 @@ class PosteriorFacts(NamedTuple):
     condition_number: Float[Array, ""]
     best_arm: Int[Array, ""]
     arm_mask: Float[Array, " arms"]
+    reference_values: tuple[Array, Array] | None  # mean rewards and log-densities, as in `Values`
 
 
 class SamplerDraws(NamedTuple):
@@ -157,6 +126,9 @@ class SamplerDraws(NamedTuple):
     superchains: Float[Array, "superchains members size"]
     chains: Draw
     gradient_norm: Float[Array, ""]
+    predictions: Float[Array, "replicas arms"]
+    checks: Checks
+    values: tuple[Array, Array, Array] | None  # of replicas, superchains and chains, as in `Values`
 
 
 class _Keys(NamedTuple):
@@ -188,7 +160,7 @@ def _regenerate_round(environment: Environment, keys: Array, t: Array) -> tuple[
     """
 
     def one_run(key: Array) -> tuple[Round, Array]:
-        instance = environment.start(jax.random.fold_in(key, ENVIRONMENT))
+        instance = instance_of_round(environment, key, t)
         seen, outcome = reveal(environment, key, instance, t)
         return seen, outcome.means
 
@@ -209,12 +181,17 @@ def _posterior_facts(
     mesh: Mesh,
 ) -> PosteriorFacts:
     def one_run(key: Array, history: Any, position: Array, seen: Round, means: Array) -> PosteriorFacts:
-        round = agent.embed(seen)
-        target = agent.target(ThompsonState(history.without_gradient_cache(), SamplerState(position)), round)
+        state = ThompsonState(history.without_gradient_cache(), SamplerState(position))
+        round = agent.represent(state, agent.embed(seen))
+        target = agent.target(state, round)
         prior, streams = round.model.draw, _keys(key, t)
         reference, num_divergent = draw_reference(streams.reference, target, prior, sizes.num_reference)
         best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
         search: Callable[[Array], ModeSearch] = jax.vmap(lambda key: search_mode(key, target, prior))
+        values = None
+        if _compares_values(target, round):
+            logdensity = jax.lax.map(jax.vmap(target.logdensity), reference)
+            values = (_mean_rewards(round, reference), logdensity)
         return PosteriorFacts(
             reference=reference,
             reference_actions=best(reference.reshape(-1, reference.shape[-1])),
@@ -223,6 +200,7 @@ def _posterior_facts(
             condition_number=condition_number(target, position),
             best_arm=jnp.argmax(means),
             arm_mask=jnp.ones(means.shape),
+            reference_values=values,
         )
 
     return for_each_run(one_run, keys, histories, positions, seen, means, lanes=1, mesh=mesh)
@@ -235,13 +213,14 @@ def _sampler_draws(
     states: Any,
     searches: ModeSearch,
     seen: Round,
+    means: Array,
     t: Array,
     *,
     sizes: ProbeSizes,
     mesh: Mesh,
 ) -> SamplerDraws:
     one_run = partial(_sampler_draws_of_run, agent, sizes, t)
-    return for_each_run(one_run, keys, states, searches, seen, lanes=1, mesh=mesh)
+    return for_each_run(one_run, keys, states, searches, seen, means, lanes=1, mesh=mesh)
 
 
 def _sampler_draws_of_run(
@@ -252,8 +231,9 @@ def _sampler_draws_of_run(
     state: ThompsonState,
     searches: ModeSearch,
     seen: Round,
+    means: Array,
 ) -> SamplerDraws:
-    round, streams = agent.embed(seen), _keys(key, t)
+    round, streams = agent.represent(state, agent.embed(seen)), _keys(key, t)
     target = agent.target(state, round)
     full_target = agent.target(state._replace(history=state.history.without_gradient_cache()), round)
     prior = round.model.draw
@@ -272,7 +252,7 @@ def _sampler_draws_of_run(
     def trace(key: Array, start: Any) -> Draw:
         return agent.sampler.trace(key, target, start, sizes.num_draws)
 
-    batch: Callable[[Any], Any] = _sequential_map if agent.sequential else jax.vmap
+    batch: Callable[[Any], Any] = _sequential_map if agent.sampler.sequential else jax.vmap
     members = sizes.num_replicas // sizes.num_superchains
     # Replicas and superchains in one batch: they run the same program, which is then compiled once.
     replica_keys, replica_starts = jax.vmap(as_in_run)(jax.random.split(streams.replicas, sizes.num_replicas))
@@ -286,8 +266,31 @@ def _sampler_draws_of_run(
     chain_starts = jax.tree.map(lambda x: x[: sizes.num_chains], starts)
     chains = batch(trace)(jax.random.split(streams.chains, sizes.num_chains), chain_starts)
     best: Callable[[Array], Array] = jax.vmap(lambda position: agent.best(position, round))
-    norm = gradient_norm(full_target, state.sampler.position, replicas.position)
-    return SamplerDraws(replicas, best(replicas.position), superchains, chains, norm)
+    whitened, scores = whitened_scores(full_target, state.sampler.position, replicas.position)
+    few = slice(None, None, max(1, sizes.num_replicas // NUM_SCORES))
+    predict: Callable[[Array], Array] = jax.vmap(lambda x: round.model.function(x)(round.round.actions))
+    predictions = predict(replicas.position)
+    ratios = log_ratios(jax.random.fold_in(streams.chains, 0), full_target, replicas.position, NUM_PROPOSALS)
+    checks = Checks(whitened[few], scores[few], ratios, predictions[:, 0], means[0])
+    norm = jnp.mean(scores**2)
+    values = None
+    if _compares_values(full_target, round):
+        values = predictions, _mean_rewards(round, superchains), _mean_rewards(round, chains.position)
+    return SamplerDraws(
+        replicas, best(replicas.position), superchains, chains, norm, predictions, checks, values
+    )
+
+
+def _compares_values(target: Target, round: EmbeddedRound) -> bool:
+    """Whether mean rewards are compared, not parameters; see `Samples`."""
+    return target.exact is None and target.exact_draws is None and round.model.gaussian is None
+
+
+def _mean_rewards(
+    round: EmbeddedRound, positions: Float[Array, "*draws size"]
+) -> Float[Array, "*draws arms"]:
+    function: Callable[[Array], Array] = jax.vmap(lambda x: round.model.function(x)(round.round.actions))
+    return function(positions.reshape(-1, positions.shape[-1])).reshape(*positions.shape[:-1], -1)
 
 
 def _sequential_map(function: Any) -> Any:

@@ -1,93 +1,23 @@
 """All diagnostics of one probed round. `METRICS` is the list of them: a new metric is one entry there."""
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from fgtsva_ppl.diagnostics.accuracy import (
-    action_probabilities,
-    moment_errors,
-    nested_rhat,
     sliced_wasserstein,
     total_variation,
     total_variation_floor,
 )
-from fgtsva_ppl.diagnostics.mixing import Mixing, ebfmi, mixing
-from fgtsva_ppl.diagnostics.probe import Samples
-from fgtsva_ppl.diagnostics.reference import rejection_reason
-
-
-class Measured:
-    """The draws of a probe with a leading axis of runs, and what several metrics have in common, computed once.
-
-    Args:
-        samples: The draws of `probe`.
-
-    Attributes:
-        p: How often the round's draw picks each arm.
-        q: How often reference draws pick each arm.
-        replicas: Repetitions of the round's draw.
-        reference: All reference draws of a run, one after the other.
-        rejections: Why the reference of a run was rejected; empty where it was not.
-        accepted: The runs whose reference was not rejected.
-        valid: The runs with an accepted reference and finite draws: those of a metric that needs the reference.
-    """
-
-    p: Float[np.ndarray, "runs arms"]
-    q: Float[np.ndarray, "runs arms"]
-    replicas: Float[np.ndarray, "runs replicas size"]
-    reference: Float[np.ndarray, "runs draws size"]
-    rejections: list[str]
-    accepted: Bool[np.ndarray, " runs"]
-    valid: Bool[np.ndarray, " runs"]
-
-    def __init__(self, samples: Samples) -> None:
-        self.samples = samples
-        arms = samples.arm_mask.shape[-1]
-        self.p, self.q = (
-            action_probabilities(np.asarray(x), arms) for x in (samples.actions, samples.reference_actions)
-        )
-        self.replicas = np.asarray(samples.replicas.position)
-        self.runs = np.arange(len(self.replicas))
-        self._draws = np.asarray(samples.reference)
-        self._is_chain = self._draws.ndim == 4  # else exact draws
-        self.reference = self._draws.reshape(len(self.runs), -1, self._draws.shape[-1])
-        self.rejections = [""] * len(self.runs)
-        if self._is_chain:
-            both = zip(self._draws, samples.reference_divergent, strict=True)
-            self.rejections = [rejection_reason(chains, int(num_divergent)) for chains, num_divergent in both]
-        self.accepted = np.array([not reason for reason in self.rejections])
-        finite = [np.all(np.isfinite(draws), axis=(1, 2)) for draws in (self.replicas, self.reference)]
-        self.valid = self.accepted & finite[0] & finite[1]
-
-    @cached_property
-    def mixing(self) -> Mixing:
-        """Mixing of the chains."""
-        return mixing(np.asarray(self.samples.chains.position))
-
-    @cached_property
-    def num_gradients(self) -> Float[np.ndarray, " runs"]:
-        """Gradients of all chains; NaN where the sampler takes none."""
-        gradients = np.sum(self.samples.chains.num_gradients, axis=(-2, -1), dtype=float)
-        return np.where(gradients > 0, gradients, np.nan)
-
-    @cached_property
-    def reference_sizes(self) -> Float[np.ndarray, "runs 1"]:
-        """Effective number of reference draws: those of a chain are not independent."""
-        sizes = np.full((len(self.runs), 1), float(self.reference.shape[1]))
-        if not self._is_chain:
-            return sizes
-        return np.minimum(sizes, np.array([[mixing(chains).ess_bulk] for chains in self._draws]))
-
-    @cached_property
-    def moments(
-        self,
-    ) -> tuple[Float[np.ndarray, " valid"], Float[np.ndarray, " valid"], Float[np.ndarray, " valid"]]:
-        """Errors of mean and covariance and ratio of standard deviations, of the valid runs."""
-        return moment_errors(self.replicas[self.valid], self.reference[self.valid])
+from fgtsva_ppl.diagnostics.measured import Measured
+from fgtsva_ppl.diagnostics.mixing import ebfmi
+from fgtsva_ppl.diagnostics.predictive import JOINT
+from fgtsva_ppl.diagnostics.samples import Samples
+from samplers.diagnostics.classifier import classifier_test
+from samplers.diagnostics.mmd import maximum_mean_discrepancy
+from samplers.diagnostics.nested_rhat import nested_rhat
 
 
 class Metric(NamedTuple):
@@ -166,7 +96,7 @@ METRICS = {
     "nested_rhat": Metric(
         "nested R-hat of the round's draw",
         "nested R-hat",
-        lambda of: nested_rhat(np.asarray(of.samples.superchains)[..., None, :]),
+        lambda of: nested_rhat(of.superchains[..., None, :]),
         in_summary=True,
     ),
     "rhat": Metric("rank-normalized split R-hat", "R-hat", lambda of: of.mixing.rhat, in_summary=True),
@@ -195,6 +125,7 @@ METRICS = {
         "squared norm of the whitened gradient over the dimension; about 1 in the posterior",
         "gradient",
         lambda of: np.broadcast_to(np.asarray(of.samples.gradient_norm, float), of.runs.shape),
+        in_summary=True,
     ),
     "num_divergent": Metric(
         "divergent transitions per draw, over replicas of the round's own draw",
@@ -206,6 +137,51 @@ METRICS = {
         "fraction moved",
         lambda of: of.mixing.fraction_moved,
         in_summary=True,
+    ),
+    "marginal_log_loss": Metric(
+        "predictive log-loss at one arm beyond that of the truth, nats",
+        "marginal log-loss",
+        lambda of: of.log_losses[1].value,
+    ),
+    "joint_log_loss": Metric(
+        f"joint predictive log-loss at {JOINT} arms, two of them different, beyond that of the truth, nats",
+        "joint log-loss",
+        lambda of: of.log_losses[JOINT].value,
+        in_summary=True,
+    ),
+    "joint_log_loss_error": Metric(
+        "Monte Carlo standard error of the joint log-loss",
+        "joint log-loss error",
+        lambda of: of.log_losses[JOINT].error,
+        of_sampler=False,
+    ),
+    "stein_discrepancy": Metric(
+        "kernel Stein discrepancy of the round's draw, whitened",
+        "Stein discrepancy",
+        lambda of: of.stein_discrepancy,
+    ),
+    "mmd": Metric(
+        "squared maximum mean discrepancy to the posterior, whitened",
+        "MMD²",
+        lambda of: np.array([maximum_mean_discrepancy(*pair) for pair in of.whitened_pairs]),
+        needs_reference=True,
+    ),
+    "classifier_accuracy": Metric(
+        "accuracy of a classifier between draws and posterior; 1/2 for exact draws",
+        "classifier accuracy",
+        lambda of: np.array([classifier_test(*pair).accuracy for pair in of.whitened_pairs]),
+        needs_reference=True,
+    ),
+    "pareto_khat": Metric(
+        "Pareto k-hat of importance sampling by the draws' mean and covariance",
+        "Pareto k-hat",
+        lambda of: of.pareto_khat,
+    ),
+    "truth_rank": Metric(
+        "rank of the first arm's true mean reward among draws, from 0 to 1; uniform if calibrated",
+        "rank of truth",
+        lambda of: of.truth_rank,
+        of_sampler=False,
     ),
     "condition_number": Metric(
         "condition number of the posterior precision",

@@ -1,6 +1,21 @@
 """Environments: action sets, noise levels and mean rewards, by the names that configurations use."""
 
-from fgtsva_ppl.environments.classification import BreastCancer, Digits, Iris, OpenML, TableBandit, Wine
+from fgtsva_ppl.environments.arms import Arms
+from fgtsva_ppl.environments.classification import (
+    MNIST,
+    Adult,
+    BreastCancer,
+    Covertype,
+    Digits,
+    Iris,
+    Magic,
+    Mushroom,
+    OpenML,
+    Shuttle,
+    TableBandit,
+    Wine,
+)
+from fgtsva_ppl.environments.disjoint import Disjoint
 from fgtsva_ppl.environments.finite import FiniteClass
 from fgtsva_ppl.environments.linear import Contextual, Dense, Deterministic, Homoscedastic, Sparse
 from fgtsva_ppl.environments.noise import NOISES
@@ -16,7 +31,9 @@ ENVIRONMENTS.register("dense", Dense)
 ENVIRONMENTS.register("deterministic", Deterministic)
 ENVIRONMENTS.register("homoscedastic", Homoscedastic)
 ENVIRONMENTS.register("contextual", Contextual)
+ENVIRONMENTS.register("disjoint", Disjoint)
 ENVIRONMENTS.register("finite", FiniteClass)
+ENVIRONMENTS.register("arms", Arms)
 ENVIRONMENTS.register("logistic", LogisticBandit)
 ENVIRONMENTS.register("mlp", MLPBandit)
 ENVIRONMENTS.register("quadratic", QuadraticBandit)
@@ -25,24 +42,38 @@ ENVIRONMENTS.register("digits", Digits)
 ENVIRONMENTS.register("breast_cancer", BreastCancer)
 ENVIRONMENTS.register("wine", Wine)
 ENVIRONMENTS.register("iris", Iris)
+ENVIRONMENTS.register("shuttle", Shuttle)
+ENVIRONMENTS.register("mushroom", Mushroom)
+ENVIRONMENTS.register("magic", Magic)
+ENVIRONMENTS.register("adult", Adult)
+ENVIRONMENTS.register("covertype", Covertype)
+ENVIRONMENTS.register("mnist", MNIST)
 ENVIRONMENTS.register("table", TableBandit)
 ENVIRONMENTS.register("openml", OpenML)
 
 __all__ = [
     "ENVIRONMENTS",
+    "MNIST",
     "NOISES",
+    "Adult",
+    "Arms",
     "BreastCancer",
     "Contextual",
+    "Covertype",
     "Dense",
     "Deterministic",
     "Digits",
+    "Disjoint",
     "FiniteClass",
     "Homoscedastic",
     "Iris",
     "LogisticBandit",
     "MLPBandit",
+    "Magic",
+    "Mushroom",
     "OpenML",
     "QuadraticBandit",
+    "Shuttle",
     "Sparse",
     "TableBandit",
     "Wheel",

@@ -9,7 +9,7 @@ from jaxtyping import Float, Key
 
 from fgtsva_ppl.environments.linear import Instance, LinearEnvironment
 from fgtsva_ppl.environments.noise import SparseNoise, StationaryNoise
-from fgtsva_ppl.rewards.finite import table
+from fgtsva_ppl.rewards.finite import class_table, functions_field
 from fgtsva_ppl.types import Shape
 from samplers.settings import flag, settings, static_int, traced_float
 
@@ -28,6 +28,7 @@ class FiniteClass(LinearEnvironment):
     table_seed: int = static_int(
         default=0, doc="seed of the table of mean rewards; the reward's must be the same"
     )
+    functions: str = functions_field()
     p: float = traced_float(default=0.1, ge=0, le=1, doc="probability that a round is noisy")
     scale: float = traced_float(default=1.0, ge=0, doc="sigma of a noisy round")
     subgaussian: bool = flag(
@@ -48,13 +49,21 @@ class FiniteClass(LinearEnvironment):
 
     @property
     @override
+    def can_drift(self) -> bool:
+        return False  # a truth between two members is not in the class
+
+    @property
+    @override
     def noise(self) -> StationaryNoise:
         return SparseNoise(self.p, self.scale)
 
     @override
     def start(self, key: Key[Array, ""]) -> Instance:
-        functions = jnp.asarray(table(self.members, self.arms, self.table_seed))
-        member = jax.random.randint(key, (), 0, self.members)
+        functions = jnp.asarray(class_table(self.functions, self.members, self.arms, self.table_seed))
+        random = self.functions == "random"
+        member = (
+            jax.random.randint(key, (), 0, self.members) if random else 0
+        )  # the truth of the pessimistic class
         return Instance(functions[member], None)
 
     @override

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Key
 
+from fgtsva_ppl.environments.bernoulli import SIGMA, bernoulli_rewards
 from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.rewards import MLP, Logistic, RewardFunction, flat_model
 from fgtsva_ppl.types import Environment, Outcome, Round, Shape
@@ -54,18 +55,50 @@ class NonlinearBandit(Environment):
         actions_key, noise_key = jax.random.split(key)
         actions = unit_vectors(actions_key, (self.arms, self.dim))
         sigma = jnp.asarray(self.scale, dtype=float)
-        outcome = Outcome(self.reward_function(instance)(actions), sigma * jax.random.normal(noise_key))
-        return Round(actions, sigma), outcome
+        means = self.reward_function(instance)(actions)
+        return Round(actions, sigma), Outcome(means, means + sigma * jax.random.normal(noise_key))
 
 
 @settings
 class LogisticBandit(NonlinearBandit):
-    """f*(phi) = 1/(1 + exp(-<theta*, phi>)) with theta* ~ N(0, steepness^2 I)."""
+    """f*(phi) = 1/(1 + exp(-<theta*, phi>)) with theta* ~ N(0, steepness^2 I); 0/1 rewards with rewards=bernoulli."""
 
     dim: int = _dim_field()
     arms: int = _arms_field()
     scale: float = _scale_field()
     steepness: float = traced_float(default=3.0, gt=0, doc="standard deviation of the true coefficients")
+    rewards: str = choice(
+        default="gaussian",
+        options=("gaussian", "bernoulli"),
+        doc="means plus normal noise; or 0/1 rewards with these means, of which sigma_t = 1/2 is revealed",
+    )
+
+    @property
+    @override
+    def additive_noise(self) -> bool:
+        return self.rewards == "gaussian"
+
+    @override
+    def round(
+        self, key: Key[Array, ""], instance: Float[Array, " size"], t: Int[Array, ""]
+    ) -> tuple[Round, Outcome]:
+        seen, outcome = super().round(key, instance, t)
+        if self.rewards == "gaussian":
+            return seen, outcome
+        revealed = seen._replace(sigma=jnp.asarray(SIGMA))
+        return revealed, outcome._replace(rewards=bernoulli_rewards(key, outcome.means))
+
+    @property
+    @override
+    def can_drift(self) -> bool:
+        return True
+
+    @override
+    def moved(
+        self, instance: Float[Array, " size"], other: Float[Array, " size"], angle: Float[Array, ""]
+    ) -> Float[Array, " size"]:
+        """cos(angle) x + sin(angle) y, which keeps the normal distribution of independent x and y."""
+        return jnp.cos(angle) * instance + jnp.sin(angle) * other
 
     @override
     def start(self, key: Key[Array, ""]) -> Float[Array, " size"]:

@@ -47,4 +47,4 @@ class Wheel(Environment):
         means = jnp.where((radius > self.delta) & (jnp.arange(ARMS) == quadrant), HIGH_MEAN, means)
         sigma = jnp.asarray(self.scale, dtype=float)
         seen = Round(encode(context, ARMS, self.encoding), sigma)
-        return seen, Outcome(means, sigma * jax.random.normal(noise_key))
+        return seen, Outcome(means, means + sigma * jax.random.normal(noise_key))

@@ -10,6 +10,7 @@ from fgtsva_ppl.environments.linear import unit_vectors
 from fgtsva_ppl.environments.noise import Noise, RoundContext
 from fgtsva_ppl.rewards.context import context
 from fgtsva_ppl.types import Environment, Outcome, Round, Shape
+from samplers.errors import InputError
 from samplers.settings import nested, settings
 
 NOISE_STREAM = 1  # folded into a key, so that the inner environment's own splits of that key are not reused
@@ -36,7 +37,23 @@ class WithNoise(Environment):
     @property
     @override
     def shape(self) -> Shape:
+        if not self.environment.additive_noise:
+            raise InputError(
+                f"noise: the rewards of environment {type(self.environment).__name__} are not means plus noise, "
+                "and have no noise to replace"
+            )
         return self.environment.shape
+
+    @property
+    @override
+    def can_drift(self) -> bool:
+        return self.environment.can_drift
+
+    @override
+    def moved(
+        self, instance: WithNoiseInstance, other: WithNoiseInstance, angle: Float[Array, ""]
+    ) -> WithNoiseInstance:
+        return instance._replace(inner=self.environment.moved(instance.inner, other.inner, angle))
 
     @override
     def start(self, key: Key[Array, ""]) -> WithNoiseInstance:
@@ -53,4 +70,4 @@ class WithNoise(Environment):
         sigma = self.noise.sigma(sigma_key, RoundContext(t + 1, projection))
         deviation = sigma / 2 if self.environment.subgaussian else sigma
         noise = deviation * jax.random.normal(noise_key)
-        return seen._replace(sigma=sigma), outcome._replace(noise=noise)
+        return seen._replace(sigma=sigma), outcome._replace(rewards=outcome.means + noise)

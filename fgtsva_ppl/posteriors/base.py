@@ -6,9 +6,10 @@ This is the FGTS-VA posterior of the paper (Section 4). The loss has no factor 1
 precision: with eta_s = 1 / sigma_s^2 it is a posterior at half the Bayes temperature, as in the paper.
 """
 
+import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +22,8 @@ from fgtsva_ppl.posteriors.variance import Revealed, VarianceModel
 from fgtsva_ppl.rewards import FlatModel, RewardFunction
 from fgtsva_ppl.types import Round, Shape
 from samplers.errors import InputError
-from samplers.settings import choice, settings, traced_float
+from samplers.logistic import LogisticFactor
+from samplers.settings import choice, settings, static_int, traced_float
 
 MAXIMA = ("hard", "logsumexp", "softplus")
 
@@ -45,6 +47,21 @@ class Posterior(ABC):
         default=10.0, gt=0, doc="sharpness s of the smoothed maxima; hard as s grows"
     )
     cap: float | None = traced_float(default=None, doc="cap b on the maximum, min(b, max_a f); null: none")
+
+    discount: float | None = traced_float(
+        default=None,
+        gt=0,
+        le=1,
+        doc="factor of the weights of all earlier data in each round; null or 1: none",
+    )
+    window: int = static_int(
+        default=0, ge=0, doc="only the data of so many rounds count; 0: those of all rounds"
+    )
+    random_walk: float | None = traced_float(
+        default=None,
+        ge=0,
+        doc="prior with a random walk of the coefficients, with steps of this standard deviation; null or 0: none",
+    )
 
     sums_past: ClassVar[bool] = False  # the bonus runs over all past rounds instead of the current one
 
@@ -85,6 +102,20 @@ class Posterior(ABC):
     def for_horizon(self, rounds: int) -> "Posterior":
         """Fills in every setting that is derived from the number of rounds."""
         return self
+
+    @property
+    def forgets(self) -> bool:
+        """Whether old data count less than new data; see `posteriors.forgetting`."""
+        return self.discount is not None or self.window > 0 or self.random_walk is not None
+
+    def without_neutral_forgetting(self) -> "Posterior":
+        """The same posterior, where a discount of 1 or a random walk with steps of 0 is none at all."""
+        changes: dict[str, Any] = {}
+        if self.discount is not None and self.discount == 1:
+            changes["discount"] = None
+        if self.random_walk is not None and self.random_walk == 0:
+            changes["random_walk"] = None
+        return dataclasses.replace(self, **changes)
 
     def keeps_actions(self, shape: Shape) -> bool:
         """Whether past action sets must be stored."""
@@ -131,6 +162,10 @@ class Posterior(ABC):
             return scale * jnp.sum(history.past.present * self.maximum_over_arms(values))
         num_rounds = history.rounds if self.sums_past else 1
         return self._scale(history, round) * num_rounds * self.maximum_over_arms(function(round.actions))
+
+    def logistic_factor(self, model: FlatModel, history: History, round: Round) -> LogisticFactor | None:
+        """The posterior without its Gaussian prior as a logistic regression, where it is one."""
+        return None
 
     def tilt(self, history: History, round: Round) -> Float[Array, ""]:
         """The factor of max_a f(x_t, a) where all rounds have the same action set."""

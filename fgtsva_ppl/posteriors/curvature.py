@@ -18,7 +18,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
 from fgtsva_ppl.posteriors.base import Posterior
-from fgtsva_ppl.posteriors.history import CurvatureCache, Data, History, ReplayBuffer
+from fgtsva_ppl.posteriors.history import CurvatureCache, Data, History, ReplayBuffer, SufficientStatistics
 from fgtsva_ppl.posteriors.loss import Matrix, product
 from fgtsva_ppl.posteriors.minibatch import find_mode
 from fgtsva_ppl.rewards import FlatModel
@@ -138,13 +138,15 @@ def _curvature_here(
     """
     assert history.curvature_cache is not None
     zero = jnp.zeros_like(history.curvature_cache.curvature)
-    if not isinstance(history.data, ReplayBuffer):
+    sums = history.data
+    if isinstance(sums, SufficientStatistics):
 
         def evaluate(_: Array, total: Array) -> Array:
-            return total + posterior.curvature(model, history, history.data, position, diagonal=diagonal)
+            return total + posterior.curvature(model, history, sums, position, diagonal=diagonal)
 
         return jax.lax.fori_loop(0, jnp.asarray(due, int), evaluate, zero)
     data = history.data
+    assert isinstance(data, ReplayBuffer)  # a window has no cache
     capacity = data.rewards.size
     size = min(ROWS_PER_BLOCK, capacity)
 
@@ -164,8 +166,9 @@ def _curvature_here(
 def _newest_data(history: History, padding: Array) -> Data:
     """At most MAX_STIFFNESS_ROWS of the newest rows, whose weights are scaled up to represent all; or all sums."""
     data = history.data
-    if not isinstance(data, ReplayBuffer):
+    if isinstance(data, SufficientStatistics):
         return data
+    assert isinstance(data, ReplayBuffer)  # a window has no cache
     size = min(MAX_STIFFNESS_ROWS, data.rewards.size)
     begin = jnp.maximum(history.rounds - size, 0)
     rows = jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, begin, size), data)

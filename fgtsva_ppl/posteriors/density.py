@@ -9,6 +9,7 @@ import numpyro
 from fgtsva_ppl.posteriors.base import Posterior
 from fgtsva_ppl.posteriors.curvature import full_precision, metric
 from fgtsva_ppl.posteriors.exact import finite_class_draw, gaussian_part, with_exact_draws
+from fgtsva_ppl.posteriors.forgetting import predicted
 from fgtsva_ppl.posteriors.gradient_cache import minibatch_gradient_of
 from fgtsva_ppl.posteriors.history import History, SufficientStatistics
 from fgtsva_ppl.rewards import FlatModel
@@ -33,8 +34,8 @@ def posterior_program(
 def posterior_target(posterior: Posterior, model: FlatModel, history: History, round: Round) -> Target:
     """The posterior of a round as a log-density, with everything that is known of its shape.
 
-    log p_t(f) = log p0(f) - sum_{s<t} eta_s (r_s - f(x_s, a_s))^2 + lambda_t max_a f(x_t, a), in the flat unconstrained
-    coordinates of the reward program.
+    log p_t(f) = log p0(f) + sum_{s<t} eta_s log p(r_s | f) + lambda_t max_a f(x_t, a), in the flat unconstrained
+    coordinates of the reward program; for the squared loss log p(r_s | f) = -(r_s - f(x_s, a_s))^2.
 
     Args:
         posterior: The member of the family.
@@ -46,6 +47,7 @@ def posterior_target(posterior: Posterior, model: FlatModel, history: History, r
         The target. For linear rewards with a Gaussian prior it has the Gaussian part in closed form, an analytic
         gradient and exact draws, if the bonus allows; for finite classes exact draws; else minibatch gradients.
     """
+    history = predicted(posterior, model, history)
     padded = history.padded_with(round.actions)
     logdensity = model.logdensity(posterior_program(posterior, model, padded, round))
     data = posterior.weighted_data(padded)
@@ -63,6 +65,7 @@ def posterior_target(posterior: Posterior, model: FlatModel, history: History, r
         prior=model.draw,
         metric=partial(metric, posterior, model, padded),
         stiffness=1.0 if cache is None else cache.stiffness,
+        logistic=posterior.logistic_factor(model, padded, round),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 from fgtsva_ppl.posteriors.base import Posterior
 from fgtsva_ppl.posteriors.history import History, SufficientStatistics
@@ -59,15 +60,28 @@ def finite_class_draw(
     """Exact draws if the reward class is finite: the posterior is a softmax over its members. Else None."""
     if not isinstance(program, FiniteProgram):
         return None
-    functions = jnp.asarray(program.table)
-
-    def log_weight(coefficients: Array) -> Array:
-        function = LinearFunction(coefficients)
-        return posterior.bonus(function, history, round) - posterior.weighted_data(history).loss(function)
 
     def draw(key: Array) -> Array:
         member_key, position_key = jax.random.split(key)
-        member = jax.random.categorical(member_key, jax.vmap(log_weight)(functions))
+        member = jax.random.categorical(member_key, _log_weights(posterior, program, history, round))
         return program.positions(jax.random.uniform(position_key))[member]
 
     return draw
+
+
+def member_probabilities(
+    posterior: Posterior, program: FiniteProgram, history: History, round: Round
+) -> Float[Array, " members"]:
+    """The posterior probability of every member of a finite class."""
+    return jax.nn.softmax(_log_weights(posterior, program, history.padded_with(round.actions), round))
+
+
+def _log_weights(
+    posterior: Posterior, program: FiniteProgram, history: History, round: Round
+) -> Float[Array, " members"]:
+    def log_weight(coefficients: Array) -> Array:
+        function = LinearFunction(coefficients)
+        loss = posterior.loss(history, posterior.weighted_data(history), function)
+        return posterior.bonus(function, history, round) - loss
+
+    return jax.vmap(log_weight)(jnp.asarray(program.table))

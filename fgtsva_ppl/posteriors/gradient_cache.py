@@ -64,7 +64,9 @@ def minibatch_gradient_of(
     bonus = partial(posterior.bonus, history=history, round=round)
     data = MinibatchData(
         history.data,
-        history.rounds,
+        history.rounds
+        if history.window_variances is None
+        else jnp.minimum(history.rounds, history.window_variances.size),
         posterior.weight_scale(history),
         history.gradient_cache,
         round.actions[0],

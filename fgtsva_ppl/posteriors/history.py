@@ -13,92 +13,13 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from fgtsva_ppl.rewards import LinearFunction, RewardFunction
+from fgtsva_ppl.posteriors.data import Data, LinearWindow, ReplayBuffer, SufficientStatistics
+from fgtsva_ppl.rewards import LearnedFeatures
 from samplers.gaussian import Moments
 
+__all__ = ["Data", "History", "LinearWindow", "ReplayBuffer", "SufficientStatistics"]
+
 SMALLEST_CAPACITY = 64  # rounds that a buffer first has room for
-
-
-class SufficientStatistics(NamedTuple):
-    """Sums over the data from which the weighted squared loss of a linear function follows.
-
-    Attributes:
-        gram: sum_s eta_s phi_s phi_s'.
-        moment: sum_s eta_s r_s phi_s.
-        square: sum_s eta_s r_s^2.
-    """
-
-    gram: Float[Array, "dim dim"]
-    moment: Float[Array, " dim"]
-    square: Float[Array, ""]
-
-    def loss(self, function: RewardFunction) -> Float[Array, ""]:
-        """The loss, a quadratic form in the coefficients."""
-        assert isinstance(function, LinearFunction)
-        theta = function.coefficients
-        return theta @ (self.gram @ theta - 2 * self.moment) + self.square
-
-    def added(
-        self,
-        features: Float[Array, " dim"],
-        reward: Float[Array, ""],
-        weight: Float[Array, ""],
-        index: Int[Array, ""],
-    ) -> "SufficientStatistics":
-        """With one more datum."""
-        return SufficientStatistics(
-            self.gram + weight * jnp.outer(features, features),
-            self.moment + weight * reward * features,
-            self.square + weight * reward**2,
-        )
-
-    def scaled(self, factor: Float[Array, ""] | float) -> "SufficientStatistics":
-        """With every weight multiplied."""
-        return jax.tree.map(lambda total: factor * total, self)
-
-
-class ReplayBuffer(NamedTuple):
-    """Every datum in a row of its own.
-
-    Attributes:
-        features: Of the arms that were pulled.
-        rewards: Observed rewards r_s.
-        weights: eta_s; zero in empty rows.
-    """
-
-    features: Float[Array, "capacity dim"]
-    rewards: Float[Array, " capacity"]
-    weights: Float[Array, " capacity"]
-
-    def loss(self, function: RewardFunction) -> Float[Array, ""]:
-        """The loss, summed over the rows."""
-        return jnp.sum(self.weights * (self.rewards - function(self.features)) ** 2)
-
-    def added(
-        self,
-        features: Float[Array, " dim"],
-        reward: Float[Array, ""],
-        weight: Float[Array, ""],
-        index: Int[Array, ""],
-    ) -> "ReplayBuffer":
-        """With one more datum in row `index`."""
-        return ReplayBuffer(
-            self.features.at[index].set(features),
-            self.rewards.at[index].set(reward),
-            self.weights.at[index].set(weight),
-        )
-
-    def scaled(self, factor: Float[Array, ""] | float) -> "ReplayBuffer":
-        """With every weight multiplied."""
-        return self._replace(weights=factor * self.weights)
-
-    def padded_with(self, features: Float[Array, " dim"]) -> "ReplayBuffer":
-        """With valid features in the empty rows, because a reward may be undefined at zero."""
-        empty = self.weights[:, None] == 0
-        return self._replace(features=jnp.where(empty, features, self.features))
-
-
-type Data = SufficientStatistics | ReplayBuffer
 
 
 class ActionSets(NamedTuple):
@@ -181,15 +102,19 @@ class History(NamedTuple):
         gradient_cache: None unless minibatch gradients have a control variate.
         curvature_cache: None where the posterior's curvature is known in closed form.
         gaussian_cache: None unless the sampler uses the moments of a linear posterior's Gaussian part.
+        learned: None unless the reward's features are learned.
+        window_variances: What each row of a sliding window adds to Lambda; None without a window.
     """
 
-    data: Data
+    data: Data | LinearWindow
     past: ActionSets | None
     total_variance: Float[Array, ""]
     rounds: Int[Array, ""]
     gradient_cache: GradientCache | None = None
     curvature_cache: CurvatureCache | None = None
     gaussian_cache: GaussianCache | None = None
+    learned: LearnedFeatures | None = None
+    window_variances: Float[Array, " window"] | None = None
 
     @property
     def moments(self) -> Moments | None:
@@ -218,7 +143,8 @@ class History(NamedTuple):
         past = self.past
         if past is not None:
             past = ActionSets(past.actions.at[index].set(actions), past.present.at[index].set(1.0))
-        features = actions[action]
+        # Computed once: the compiler would gather and normalise them again in every element of the outer products.
+        features = jax.lax.optimization_barrier(actions[action])
         data = self.data.added(features, reward, weight, index)
         cache = self.gaussian_cache
         if cache is not None:  # the loss has no factor 1/2
@@ -265,11 +191,16 @@ def empty(*, linear: bool, keep_actions: bool, arms: int, dim: int, capacity: in
 
 
 def grown(history: History, capacity: int) -> History:
-    """The same history with room for `capacity` rounds."""
+    """The same history with room for `capacity` rounds, unless it keeps a window of them only."""
+    if history.window_variances is not None:
+        return history
 
     def pad(rows: Array) -> Array:
         return jnp.pad(rows, [(0, capacity - rows.shape[0])] + [(0, 0)] * (rows.ndim - 1))
 
     data = jax.tree.map(pad, history.data) if isinstance(history.data, ReplayBuffer) else history.data
     past = None if history.past is None else jax.tree.map(pad, history.past)
-    return history._replace(data=data, past=past)
+    learned = history.learned
+    if learned is not None:
+        learned = learned._replace(rows=jax.tree.map(pad, learned.rows))
+    return history._replace(data=data, past=past, learned=learned)

@@ -2,34 +2,14 @@
 
 from collections.abc import Callable
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
 from fgtsva_ppl.posteriors.history import Data, ReplayBuffer, SufficientStatistics
-from fgtsva_ppl.rewards import FlatModel, NoisyFunction, RewardFunction
+from fgtsva_ppl.rewards import FlatModel, NoisyFunction, RewardFunction, row_gradients
 
 type Matrix = Float[Array, "size size"] | Float[Array, " size"]  # or its diagonal
-
-
-def row_gradients(
-    function: Callable[[Array], RewardFunction],
-    features: Float[Array, "rows features"],
-    position: Float[Array, " size"],
-) -> Float[Array, "rows size"]:
-    """The gradient of each row's value with respect to the parameters, row by row in reverse mode.
-
-    Args:
-        function: Parameters -> a function from rows of features to one value for each row.
-        features: The rows.
-        position: The parameters.
-    """
-
-    def gradient(row: Array) -> Array:
-        return jax.grad(lambda x: function(x)(row[None])[0])(position)
-
-    return jax.vmap(gradient)(features)
 
 
 def gauss_newton(

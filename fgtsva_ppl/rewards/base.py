@@ -53,11 +53,14 @@ class Embedded(NamedTuple):
         program: The NumPyro program, whose functions take rows of `size` features.
         embed: Transforms the features of all arms of a round, (arms, dim) -> (arms, size).
         size: Number of transformed features.
+        learner: The reward, if its features are learned: then `embed` leaves a round as it is, and
+            `learner.features` are what the program takes.
     """
 
     program: Program
     embed: Callable[[Array], Array]
     size: int
+    learner: Any = None
 
 
 class Reward:

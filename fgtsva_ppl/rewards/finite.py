@@ -6,7 +6,7 @@ position as with any other reward, and exact draws come from a softmax over the 
 """
 
 from dataclasses import dataclass
-from typing import override
+from typing import Any, override
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +17,8 @@ from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Float, Int
 
 from fgtsva_ppl.rewards.base import LinearFunction, Program, Reward
-from samplers.settings import settings, static_int
+from samplers.errors import InputError
+from samplers.settings import choice, settings, static_int
 
 EDGE = 1e-9  # keeps positions away from the border of their cell, so that rounding does not carry them over
 
@@ -25,6 +26,36 @@ EDGE = 1e-9  # keeps positions away from the border of their cell, so that round
 def table(members: int, dim: int, seed: int) -> Float[np.ndarray, "members dim"]:
     """Mean rewards drawn uniformly from [0, 1], always the same for the same arguments."""
     return np.random.default_rng((seed, members, dim)).uniform(size=(members, dim))
+
+
+def pessimistic_table(members: int, dim: int) -> Float[np.ndarray, "members dim"]:
+    """A class in which the truth, member 0, is the only one that prefers arm 1 to arm 0.
+
+    Arm 0 pays 1/2 under all members, so that playing it tells nothing. Arm 1 pays 1 under member 0, and between 0 and
+    0.4 under the others; all other arms pay 0. Thompson sampling plays arm 1 with probability 1/|F| a round at first.
+    """
+    functions = np.zeros((members, dim))
+    functions[:, 0] = 0.5
+    functions[:, 1] = np.concatenate([[1.0], np.linspace(0, 0.4, members - 1)])
+    return functions
+
+
+def class_table(functions: str, members: int, dim: int, seed: int) -> Float[np.ndarray, "members dim"]:
+    """The table of a class: drawn from a seed, or the pessimistic one."""
+    if functions == "random":
+        return table(members, dim, seed)
+    if dim < 2:
+        raise InputError("functions=pessimistic needs at least two arms")
+    return pessimistic_table(members, dim)
+
+
+def functions_field() -> Any:
+    """A setting for the class."""
+    return choice(
+        default="random",
+        options=("random", "pessimistic"),
+        doc="the class: drawn from table_seed, or all members but the truth prefer an arm that tells nothing",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +88,8 @@ class Finite(Reward):
     table_seed: int = static_int(
         default=0, doc="seed of the table of mean rewards; must equal the environment's"
     )
+    functions: str = functions_field()
 
     @override
     def program(self, dim: int) -> Program:
-        return FiniteProgram(table(self.members, dim, self.table_seed))
+        return FiniteProgram(class_table(self.functions, self.members, dim, self.table_seed))

@@ -1,5 +1,6 @@
 """Inspects a reward program once: its parameters, whether it is linear, and whether its prior is Gaussian."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -22,7 +23,9 @@ from fgtsva_ppl.rewards.base import (
     RewardFunction,
     as_reward,
 )
+from fgtsva_ppl.rewards.link import LinkedFunction
 from fgtsva_ppl.rewards.model import FlatModel, GaussianPrior, run_program, unconstrained
+from fgtsva_ppl.rewards.observed import observed_kind, observing
 from samplers.errors import InputError
 
 NUM_DRAWS = 256  # from the prior
@@ -82,7 +85,8 @@ def _inspect(reward: Reward, dim: int, arms: int) -> FlatModel:
     return replace(
         model,
         prior=prior,
-        gaussian=prior if is_coefficients else None,
+        gaussian=prior if is_coefficients and model.linear else None,
+        logit=prior if is_coefficients and not model.linear else None,
         prior_precision=prior.precision if prior else diagonal,
     )
 
@@ -108,7 +112,16 @@ def _trace_shapes(name: str, embedded: Embedded) -> FlatModel:
                 f"reward {name} must return a function from features to rewards, not {type(function).__name__}"
             )
         flat, static["unravel"] = ravel_pytree(unconstrained(sites))
-        static["linear"] = _coefficients(function) is not None
+        static["kind"] = _observed_kind(name, function, features)
+        if static["kind"] is not None:
+            function = static["kind"](function)
+            likelihood = function.log_likelihood(features, features[:, 0])
+            if likelihood.shape != (rows,):
+                raise InputError(
+                    f"reward {name} must observe one reward for each row of features: for {rows} rows its "
+                    f"log-likelihood has shape {likelihood.shape}"
+                )
+        static["linear"] = _is_linear(function)
         static["noisy"] = isinstance(function, NoisyFunction)
         return flat, [_evaluate(name, part, features) for part in _parts(function)]
 
@@ -119,8 +132,9 @@ def _trace_shapes(name: str, embedded: Embedded) -> FlatModel:
                 f"{label} {name} must give one number for each row of features: for shape {features.shape} it gives "
                 f"shape {value.shape}, not {(rows,)}"
             )
+    kind = static["kind"]
     return FlatModel(
-        program=embedded.program,
+        program=embedded.program if kind is None else observing(embedded.program, kind),
         size=flat.size,
         linear=static["linear"],
         noisy=static["noisy"],
@@ -130,6 +144,8 @@ def _trace_shapes(name: str, embedded: Embedded) -> FlatModel:
         unravel=static["unravel"],
         features=embedded.size,
         embed=embedded.embed,
+        learner=embedded.learner,
+        observed=kind is not None,
     )
 
 
@@ -152,9 +168,43 @@ def _all_finite(model: FlatModel, features: Float[Array, "arms features"]) -> Bo
     return jax.vmap(finite)(jax.random.split(jax.random.key(1), NUM_DRAWS))
 
 
+def without_sums(model: FlatModel) -> FlatModel:
+    """The model for a likelihood of which sums over the data are not enough, always the same object."""
+    return _without_sums(model) if model.linear or model.gaussian is not None else model
+
+
+@lru_cache(maxsize=256)
+def _without_sums(model: FlatModel) -> FlatModel:
+    return replace(model, linear=False, gaussian=None)
+
+
+def check_means(
+    reward: AnyReward,
+    model: FlatModel,
+    features: Float[Array, "arms features"],
+    check: Callable[[np.ndarray, str], None],
+) -> None:
+    """Checks mean rewards of real features at draws from the prior."""
+    check(np.asarray(_means(model, jnp.asarray(features))), as_reward(reward).name)
+
+
+@partial(jax.jit, static_argnames="model")
+def _means(model: FlatModel, features: Float[Array, "arms features"]) -> Float[Array, "draws arms"]:
+    keys = jax.random.split(jax.random.key(1), NUM_DRAWS)
+    return jax.vmap(lambda key: model.function(model.draw(key))(features))(keys)
+
+
 def _parts(function: RewardFunction) -> tuple[RewardFunction, ...]:
     """The mean, and log_sigma if the noise is modelled."""
     return (function.mean, function.log_sigma) if isinstance(function, NoisyFunction) else (function,)
+
+
+def _observed_kind(name: str, function: RewardFunction, features: Array) -> type[Any] | None:
+    try:
+        return observed_kind(function, features)
+    except (TypeError, ValueError) as error:
+        first_line = (str(error).splitlines() or [""])[0]
+        raise InputError(f"reward {name} fails on features of shape {features.shape}: {first_line}") from None
 
 
 def _evaluate(name: str, function: RewardFunction, features: Array) -> Array:
@@ -165,8 +215,17 @@ def _evaluate(name: str, function: RewardFunction, features: Array) -> Array:
         raise InputError(f"reward {name} fails on features of shape {features.shape}: {first_line}") from None
 
 
+def _is_linear(function: RewardFunction) -> bool:
+    """Whether sufficient statistics of the data are enough for a squared loss."""
+    if isinstance(function, NoisyFunction):
+        return function.constant and _is_linear(function.mean)
+    return isinstance(function, LinearFunction)
+
+
 def _coefficients(function: RewardFunction) -> Array | None:
-    """The coefficients of a function that is known to be linear, else None."""
+    """The coefficients of a function, or of its logit, that is known to be linear, else None."""
+    if isinstance(function, LinkedFunction):
+        return _coefficients(function.predictor) if function.link == "logit" else None
     if isinstance(function, NoisyFunction):
         return _coefficients(function.mean) if function.constant else None
     return function.coefficients if isinstance(function, LinearFunction) else None

@@ -2,11 +2,11 @@
 
 from typing import override
 
-import jax
 import numpyro
 import numpyro.distributions as dist
 
-from fgtsva_ppl.rewards.base import Program, Reward, RewardFunction
+from fgtsva_ppl.rewards.base import LinearFunction, Program, Reward, RewardFunction
+from fgtsva_ppl.rewards.link import LinkedFunction
 from samplers.settings import settings, traced_float
 
 
@@ -21,6 +21,6 @@ class Logistic(Reward):
         def logistic() -> RewardFunction:
             prior = dist.Normal(0, self.prior_scale).expand([dim]).to_event(1)
             theta = numpyro.sample("theta", prior)
-            return lambda features: jax.nn.sigmoid(features @ theta)
+            return LinkedFunction(LinearFunction(theta), "logit")
 
         return logistic

@@ -1,23 +1,15 @@
 """A Bayesian neural network: fully connected layers with normal weights."""
 
 import itertools
-from collections.abc import Callable
 from typing import override
 
-import jax
-import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
 
+from fgtsva_ppl.networks.activations import ACTIVATIONS
 from fgtsva_ppl.rewards.base import Program, Reward, RewardFunction
 from samplers.settings import choice, settings, static_int, traced_float
-
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
-    "tanh": jnp.tanh,
-    "relu": jax.nn.relu,
-    "softplus": jax.nn.softplus,
-}
 
 
 @settings

@@ -35,12 +35,15 @@ class FlatModel:
         linear: Whether the program returns a LinearFunction, or a NoisyFunction with a linear mean and a constant
             variance: then sufficient statistics of the data are enough.
         noisy: Whether the program returns a NoisyFunction.
+        observed: Whether the program returns an ObservedFunction, with an observation model of its own.
         prior: The prior's moments if it is Gaussian in the flat vector, else None.
         gaussian: The same if moreover the flat vector is the coefficients of a linear function, else None.
+        logit: The prior's moments if it is Gaussian and the flat vector is the coefficients of a linear logit.
         prior_precision: Exact if the prior is Gaussian, else a diagonal estimate.
         unravel: Flat vector -> unconstrained sites by name.
         features: Number of features that the program takes.
         embed: Features of a round's arms as the program takes them, (arms, dim) -> (arms, features).
+        learner: The reward, if its features are learned, else None; see rewards.base.Embedded.
     """
 
     program: Program
@@ -53,6 +56,9 @@ class FlatModel:
     unravel: Callable[[Array], Any]
     features: int
     embed: Callable[[Array], Array]
+    learner: Any = None
+    observed: bool = False
+    logit: GaussianPrior | None = None
 
     def draw(self, key: Key[Array, ""]) -> Float[Array, " size"]:
         """A draw from the prior, unconstrained and flat."""

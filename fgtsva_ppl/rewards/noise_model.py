@@ -10,6 +10,7 @@ from jax import Array
 
 from fgtsva_ppl.rewards.base import AnyReward, Embedded, NoisyFunction, Reward, RewardFunction, as_reward
 from fgtsva_ppl.rewards.context import context
+from samplers.errors import InputError
 
 LOG_SCALE_SD = 1.5  # prior standard deviation of the logarithm of the noise's scale
 
@@ -35,6 +36,8 @@ class WithNoiseModel(Reward):
     def embedded(self, arms: int, dim: int) -> Embedded:
         """Adds the sites noise_scale ~ LogNormal(0, 1.5^2) and, by context, noise_slope ~ N(0, I/d)."""
         inner = as_reward(self.reward).embedded(arms, dim)
+        if inner.learner is not None:
+            raise InputError("posterior.variance=modelled needs a reward whose features are not learned")
 
         def embed(actions: Array) -> Array:
             features = inner.embed(actions)

@@ -14,8 +14,17 @@ from jaxtyping import Bool, Float, Shaped
 from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
 from fgtsva_ppl.simulation.batching import batch_runs, gather, lanes_for
 from fgtsva_ppl.simulation.checkpoint import Checkpoint, CheckpointState, Snapshot, Unsaved, join_chunks
+from fgtsva_ppl.simulation.exploration import Exploration
 from fgtsva_ppl.simulation.record import Record
-from fgtsva_ppl.simulation.rounds import grow_histories, play_rounds, start_run, start_runs
+from fgtsva_ppl.simulation.rounds import (
+    check_rewards,
+    grow_histories,
+    grows,
+    play_rounds,
+    start_run,
+    start_runs,
+)
+from fgtsva_ppl.simulation.validation import check_environment
 from fgtsva_ppl.timing import Seconds, Stopwatch
 from fgtsva_ppl.types import Agent, Environment
 from samplers.errors import InputError
@@ -62,6 +71,7 @@ def simulate(
     environment: Environment,
     agent: Agent,
     *,
+    exploration: Exploration | None = None,
     rounds: int = 1000,
     runs: int = 100,
     seed: int = 0,
@@ -70,12 +80,13 @@ def simulate(
     probes: Sequence[int] = (),
     devices: list[jax.Device] | None = None,
     progress: Callable[[int], None] | None = None,
+    monitor: Callable[[int, Record], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Simulation:
     """Plays an agent in an environment.
 
     In round t an agent sees the features of all arms and sigma_t, pulls arm a_t and receives
-    r_t = f*(x_t, a_t) + epsilon_t. The regret of the round is max_a f*(x_t, a) - f*(x_t, a_t).
+    r_t with mean f*(x_t, a_t). The regret of the round is max_a f*(x_t, a) - f*(x_t, a_t).
 
     A run depends on the seed and its number only: not on the other runs, the devices, or interruptions. Runs of
     different agents with the same seed and number meet the same instance, rounds and noise (common random numbers).
@@ -83,6 +94,7 @@ def simulate(
     Args:
         environment: The environment.
         agent: The agent. Settings that depend on the horizon are filled in with `rounds`.
+        exploration: With which probability a round plays a uniform arm instead; None for never.
         rounds: Rounds T of each run.
         runs: Number of independent runs.
         seed: Seed of all randomness.
@@ -91,6 +103,7 @@ def simulate(
         probes: Rounds, counted from 1, before which the agents' states are kept as snapshots.
         devices: Devices to compute on; None for all.
         progress: Called with the number of finished rounds after each chunk of rounds.
+        monitor: Called with the number of finished rounds and the record of the chunk.
         checkpoint: Where to save intermediate states, and where to resume an interrupted simulation from. The result
             of a resumed simulation is equal to the last bit.
 
@@ -98,7 +111,8 @@ def simulate(
         The recorded quantities of all runs and rounds.
 
     Raises:
-        InputError: If `rounds`, `runs` or `record_every` are not valid.
+        InputError: If `rounds`, `runs` or `record_every` are not valid, or the environment's rounds do not have the
+            shapes that it promises.
     """
     if rounds < 1 or runs < 1:
         raise InputError(f"rounds={rounds} and runs={runs} must be at least 1")
@@ -106,6 +120,8 @@ def simulate(
         raise InputError(
             f"record_every={record_every} must be at least 1, and rounds={rounds} a multiple of it"
         )
+    check_environment(environment, rounds)
+    check_rewards(environment, agent)
     agent = agent.for_horizon(rounds)
     lanes = lanes_for(environment.shape, agent)
     batch = batch_runs(seed, first_run, runs, lanes=lanes, devices=devices)
@@ -126,8 +142,10 @@ def simulate(
         finished, chunks, snapshots = saved.rounds, [saved.record], list(saved.snapshots)
         empty = jax.eval_shape(partial(start_run, environment, agent), batch.keys[0])
         carry = jax.tree.unflatten(jax.tree.structure(empty), list(map(jnp.asarray, saved.carry)))
+    growing = grows(agent, carry, 2 * _capacity(rounds + length))
     for begin in range(finished, rounds, length):
-        carry = grow(agent, carry, capacity=_capacity(begin + length), **layout)
+        if growing:
+            carry = grow(agent, carry, capacity=_capacity(begin + length), **layout)
         probed = probes_of_chunk[begin // length]
         slots = jnp.asarray([probe - 1 for probe in probed] + [-1] * (num_slots - len(probed)), int)
         carry, record, kept, outside_support = play(
@@ -137,6 +155,7 @@ def simulate(
             jnp.asarray(begin),
             carry,
             slots,
+            exploration,
             length=length,
             record_every=record_every,
             **layout,
@@ -148,6 +167,9 @@ def simulate(
         snapshots += [Snapshot(probe, _slot(kept, i, batch.requested)) for i, probe in enumerate(probed)]
         if progress is not None:
             progress(min(begin + length, rounds))
+        if monitor is not None:
+            newest = [leaf[batch.requested, : (rounds - begin) // record_every] for leaf in chunks[-1]]
+            monitor(min(begin + length, rounds), jax.tree.unflatten(structure, newest))
         if checkpoint is not None and begin + length < rounds:
             checkpoint.save(Unsaved(begin + length, carry, chunks, snapshots, clock).to_checkpoint)
     leaves = [leaf[batch.requested, : rounds // record_every] for leaf in join_chunks(chunks)]

@@ -7,6 +7,9 @@ For log p(x) = -(x - m)'S^-1(x - m)/2 + scale max_a <a, x> and the metric S = W 
 Only a* is not linear in x. So the noise W xi of a block of steps is one product, and so are its values <a, W xi> for
 all arms. The values <a, x> follow by the same recursion as x, and S a* is computed when another arm becomes the best:
 a step then costs O(dim + arms), or O(dim^2 + arms dim) when the arm changes.
+
+Small targets are vectorised over runs, where a branch computes both of its sides: every step would compute S a* and
+<a, S a*> anyway. It computes S a* and <a, x> instead, and the product <a, W xi> is not needed.
 """
 
 from typing import NamedTuple
@@ -22,6 +25,8 @@ from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import Kernel, Step
 from samplers.gaussian import TiltedMoments
 from samplers.target import Target
+
+MAX_NUMBERS_WITHOUT_BRANCH = 4000  # dim^2 + arms dim
 
 
 class Position(NamedTuple):
@@ -61,7 +66,13 @@ def own_coordinates(target: Target) -> Preconditioned:
 def tilted_langevin(preconditioned: Preconditioned, size: Float[Array, ""] | float) -> Kernel:
     """Returns the kernel with steps of this size."""
     assert preconditioned.tilted is not None
-    (mean, covariance, root), (actions, scale), mean_values = preconditioned.tilted
+    moments, (actions, _), _ = preconditioned.tilted
+    small = moments.covariance.size + actions.size <= MAX_NUMBERS_WITHOUT_BRANCH
+    return (_without_branch if small else _with_branch)(preconditioned.tilted, size)
+
+
+def _with_branch(tilted: TiltedMoments, size: Float[Array, ""] | float) -> Kernel:
+    (mean, covariance, root), (actions, scale), mean_values = tilted
 
     def pull(arm: Array) -> tuple[Array, Array]:
         towards = covariance @ actions[arm]
@@ -73,7 +84,7 @@ def tilted_langevin(preconditioned: Preconditioned, size: Float[Array, ""] | flo
         return Position(x, values, best, *pull(best))
 
     def randomness(key: Array, indices: Array) -> tuple[Array, Array]:
-        noise = normal_rows(key, indices, preconditioned.dim) @ root.T
+        noise = normal_rows(key, indices, mean.shape[-1]) @ root.T
         return noise, noise @ actions.T
 
     def step(row: tuple[Array, Array], state: Position) -> tuple[Position, Step]:
@@ -88,3 +99,17 @@ def tilted_langevin(preconditioned: Preconditioned, size: Float[Array, ""] | flo
         return Position(x, values, best, *pulls), Step(jnp.nan, ~jnp.all(jnp.isfinite(x)), 1)
 
     return Kernel(init, step, lambda state: state.x, 0, randomness)
+
+
+def _without_branch(tilted: TiltedMoments, size: Float[Array, ""] | float) -> Kernel:
+    (mean, covariance, root), (actions, scale), _ = tilted
+
+    def randomness(key: Array, indices: Array) -> Array:
+        return normal_rows(key, indices, mean.shape[-1]) @ root.T
+
+    def step(noise: Array, x: Array) -> tuple[Array, Step]:
+        pull = covariance @ actions[argmax(actions @ x)]
+        x = x + size * (mean - x + scale * pull) + jnp.sqrt(2 * size) * noise
+        return x, Step(jnp.nan, ~jnp.all(jnp.isfinite(x)), 1)
+
+    return Kernel(lambda key, x: x, step, lambda x: x, 0, randomness)

@@ -98,6 +98,11 @@ class SMC(Sampler):
 
     @property
     @override
+    def num_transitions(self) -> int:
+        return self.num_particles * self.num_mcmc_steps
+
+    @property
+    @override
     def expected_gradients(self) -> int:
         kernel = dataclasses.replace(KERNELS[self.kernel], num_steps=self.num_mcmc_steps)
         return self.num_particles * kernel.expected_gradients

@@ -17,6 +17,13 @@ def _rounds(environment, keys):
     return instance, jax.vmap(lambda key, t: reveal(environment, key, instance, t))(keys, numbers)
 
 
+def noise(outcome):
+    """The noise of each round, which all arms of these environments share."""
+    differences = outcome.rewards - outcome.means
+    np.testing.assert_allclose(differences, differences[:, :1].repeat(differences.shape[1], 1), atol=1e-12)
+    return differences[:, 0]
+
+
 def rounds(environment):
     """The first rounds of one run, as the simulation loop asks for them."""
     keys = jax.random.split(jax.random.key(SEED), MANY)

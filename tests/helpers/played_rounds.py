@@ -68,6 +68,7 @@ OTHERS = {
     "breast_cancer": {"components": 2},
     "wine": {"components": 2},
     "iris": {},
+    **dict.fromkeys(("shuttle", "mushroom", "magic", "adult", "covertype", "mnist")),  # need a package
     "table": None,
     "openml": None,
 }
@@ -93,7 +94,7 @@ def played(name: str) -> Log:
         seen, outcome = environment.round(environment_key, instance, t)
         round = agent.embed(seen)
         state, action, _ = agent.act(agent_key, state, round)
-        reward = outcome.means[action] + outcome.noise
+        reward = outcome.rewards[action]
         return agent.update(state, round, action, reward), (seen.actions, seen.sigma, action, reward)
 
     instance = environment.start(key)

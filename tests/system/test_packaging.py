@@ -30,7 +30,8 @@ ALLOWED = {
     "studies": ("config", "storage", "analysis", "figures"),
     "report": ("config", "storage", "analysis", "figures", "studies"),
     "bench": ("config", "storage", "execute"),
-    "cli": ("config", "storage", "execute", "analysis", "report", "bench"),
+    "targets": ("config", "storage", "analysis", "figures"),
+    "cli": ("config", "storage", "execute", "analysis", "studies", "report", "bench", "targets"),
 }
 
 

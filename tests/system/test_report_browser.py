@@ -81,11 +81,64 @@ def test_the_coordinate_can_be_chosen_and_is_kept(page):
 
 
 def test_the_keyboard_is_enough_for_the_picker(page):
+    pick(page, "pick-round", "5")
     page.run("document.getElementById('pick-round').focus()")
     before = page.run(BARS)
     page.press("ArrowUp", 38)
     assert page.run("document.getElementById('pick-round').value") == "2"
     assert page.run(BARS) != before
+
+
+HOVER = "document.querySelectorAll('svg [data-cell].on').length"
+SHOWN = "document.querySelectorAll('#results tbody tr:not(.filtered)').length"
+
+
+def test_hovering_a_shape_highlights_its_cell_everywhere_and_names_it(page):
+    assert page.run(HOVER) == 0
+    page.run(
+        "(() => { const dot = document.querySelector('#answer svg [data-cell]');"
+        "dot.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: 50, clientY: 50 })); })()"
+    )
+    cell = page.run("document.querySelector('#answer svg [data-cell]').dataset.cell")
+    assert page.run(f"[...document.querySelectorAll('.on')].every((node) => node.dataset.cell === '{cell}')")
+    assert page.run("document.querySelectorAll('#figures svg .on').length") > 0
+    assert page.run("document.querySelectorAll('#results tr.on').length") == 1
+    assert "gap to exact" in page.run("document.getElementById('tip').textContent")
+    page.run("document.body.dispatchEvent(new MouseEvent('mousemove', { bubbles: true }))")
+    assert page.run(HOVER) == 0
+    assert page.run("document.getElementById('tip').hidden")
+
+
+def test_a_filter_hides_cells_in_figures_and_tables(page):
+    assert page.run(SHOWN) == 6 + 2  # what failed has no settings to filter by
+    pick(page, "filter-2", "mala")
+    assert page.run(SHOWN) == 2 + 2
+    hidden = page.run("document.querySelectorAll('svg [data-cell].filtered').length")
+    assert 0 < hidden < page.run("document.querySelectorAll('svg [data-cell]').length")
+    assert page.run("document.getElementById('filter-count').textContent") == "2 of 6 cells shown"
+    pick(page, "filter-2", "")
+    assert page.run(SHOWN) == 6 + 2
+
+
+def test_a_click_on_a_point_shows_the_rounds_of_its_cell(page):
+    before = page.run("document.getElementById('round-summary').textContent")
+    page.run(
+        "(() => { const dots = [...document.querySelectorAll('#answer svg [data-cell]')];"
+        "const other = dots.find((dot) => dot.dataset.cell.startsWith('dense')) || dots[0];"
+        "other.dispatchEvent(new MouseEvent('click', { bubbles: true })); })()"
+    )
+    after = page.run("document.getElementById('round-summary').textContent")
+    assert " on dense, " in after
+    assert before
+
+
+def test_the_round_view_opens_on_the_worst_round(page):
+    excess = (
+        "JSON.parse(document.getElementById('rounds-data').textContent).cells.filter((cell) => cell.label !== 'exact')"
+        ".flatMap((cell) => cell.rounds.map((one) => [one.metrics.total_variation - one.metrics.total_variation_floor,"
+        " `${cell.label} on ${cell.panel}, round ${one.round},`])).sort((a, b) => b[0] - a[0])[0][1]"
+    )
+    assert page.run("document.getElementById('round-summary').textContent").startswith(page.run(excess))
 
 
 def column(page: Page, index: int) -> list[str]:
@@ -94,7 +147,12 @@ def column(page: Page, index: int) -> list[str]:
     )
 
 
+def unfold(page: Page) -> None:
+    page.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+
+
 def test_tables_sort_by_mouse_and_keyboard_and_set_aria_sort(page):
+    unfold(page)
     headings = page.run("[...document.querySelectorAll('#results thead th')].map((th) => th.textContent)")
     at = headings.index("regret")
     heading = f"document.querySelectorAll('#results thead th')[{at}]"
@@ -132,7 +190,7 @@ def test_an_infinite_value_sorts_as_the_largest(browser, tmp_path):
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_the_page_never_scrolls_sideways_and_figures_stay_legible(browser, report, width):
     page = Page(browser, report, width=width)
-    page.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+    unfold(page)
     assert page.run("document.documentElement.scrollWidth") <= width
     for box in (
         "#results .scroll",
@@ -151,11 +209,14 @@ def test_the_page_never_scrolls_sideways_and_figures_stay_legible(browser, repor
 
 def test_every_control_can_be_reached_and_shows_its_focus(page):
     reached = []
+    unfold(page)
     page.run("document.body.focus()")
-    for _ in range(200):
+    for _ in range(400):
         page.press("Tab", 9)
         reached.append(page.run("document.activeElement.id || document.activeElement.textContent"))
-        if reached[-1] == "pick-coordinate":
+        if reached[-1] == "regret":
             break
-    assert {"Skip to the answer", "regret", "pick-cell", "pick-round", "pick-coordinate"} <= set(reached)
+    assert {"Skip to the answer", "filter-1", "regret", "pick-cell", "pick-round", "pick-coordinate"} <= set(
+        reached
+    )
     assert page.run("getComputedStyle(document.activeElement).outlineStyle") != "none"

@@ -1,5 +1,5 @@
 """The feel-good term against the sampler's budget."""
 
-from experiments.studies.bonus import findings
+from experiments.studies.bonus import findings, tables
 
-__all__ = ["findings"]
+__all__ = ["findings", "tables"]

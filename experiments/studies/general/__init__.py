@@ -1,5 +1,5 @@
 """Thompson sampling beyond linear rewards."""
 
-from experiments.studies.general import findings
+from experiments.studies.general import findings, tables
 
-__all__ = ["findings"]
+__all__ = ["findings", "tables"]

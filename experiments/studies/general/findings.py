@@ -1,26 +1,27 @@
 """Findings of the study `general`: Thompson sampling against agents that do not sample."""
 
+from experiments.analysis.findings import MAX_FINDINGS
 from experiments.analysis.results import StudyResults
-from experiments.analysis.statistics import paired_difference
+from experiments.analysis.statistics import Interval
+from experiments.studies.general.tables import comparison_rows
 
 
 def findings(results: StudyResults) -> list[str]:
-    """Regret of Thompson sampling against every other agent, environment by environment, run by run."""
-    sentences = []
-    for environment in dict.fromkeys(cell.flat["environment"] for cell in results.done):
-        here = [cell for cell in results.done if cell.flat["environment"] == environment]
-        others = [cell for cell in here if cell.flat["agent"] != "thompson"]
-        for cell in here:
-            if cell in others:
-                continue
-            own = results.final(cell)
-            text = f"{environment}: Thompson sampling with reward {cell.flat['reward']} and posterior "
-            text += f"{cell.flat['posterior']} has a mean regret of {own.mean():.1f}"
-            for other in others:
-                regret = results.final(other)
-                gap = paired_difference(own, regret)
-                verdict = "less" if gap.high < 0 else "more" if gap.low > 0 else "no different"
-                text += f"; {verdict} than {other.flat['agent']} ({regret.mean():.1f}; {gap.format()}, "
-                text += f"better in {(own < regret).sum()} of {own.size} runs)"
-            sentences.append(text + ".")
-    return sentences
+    """The agent that comes closest to Thompson sampling, by environment; `comparisons.csv` has all."""
+    rows, sentences = comparison_rows(results), []
+    for environment in dict.fromkeys(row["environment"] for row in rows):
+        here = [row for row in rows if row["environment"] == environment]
+        row = max(here, key=lambda row: row["difference"])
+        difference = Interval(row["difference"], row["difference_low"], row["difference_high"])
+        verdict = (
+            "less regret than"
+            if difference.high < 0
+            else "more regret than"
+            if difference.low > 0
+            else "the regret of"
+        )
+        sentences.append(
+            f"On {environment} Thompson sampling has {verdict} the closest other agent, {row['other']}: "
+            f"{difference.format('auto')} on {row['regret_of_other']:.3g}."
+        )
+    return sentences[:MAX_FINDINGS]

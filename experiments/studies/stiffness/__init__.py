@@ -1,5 +1,5 @@
 """Regret against the condition number of the posterior."""
 
-from experiments.studies.stiffness import findings
+from experiments.studies.stiffness import findings, tables
 
-__all__ = ["findings"]
+__all__ = ["findings", "tables"]

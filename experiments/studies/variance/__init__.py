@@ -1,5 +1,5 @@
 """The price of an unknown variance."""
 
-from experiments.studies.variance import findings
+from experiments.studies.variance import findings, tables
 
-__all__ = ["findings"]
+__all__ = ["findings", "tables"]

@@ -1,31 +1,24 @@
 """Findings of the study `variance`: what it costs not to know sigma_t."""
 
+from experiments.analysis.findings import MAX_FINDINGS
 from experiments.analysis.results import StudyResults
-from experiments.analysis.statistics import paired_difference
-from experiments.config.cell import DEFAULT_NOISE
-
-SIGMA = "posterior.variance"
+from experiments.analysis.summary import interval_of
+from experiments.studies.variance.tables import REVEALED, cost_rows
 
 
 def findings(results: StudyResults) -> list[str]:
-    """Regret noise by noise, against the case where sigma_t is revealed and against homoscedastic FGTS."""
-    sentences = []
-    for noise in dict.fromkeys(cell.flat.get("noise", DEFAULT_NOISE) for cell in results.done):
-        regret = {
-            str(cell.flat.get(SIGMA, cell.flat["posterior"])): results.final(cell)
-            for cell in results.done
-            if cell.flat.get("noise", DEFAULT_NOISE) == noise
+    """The dearest variance model, by noise; `cost_of_variance.csv` has all."""
+    rows, sentences = cost_rows(results), []
+    for noise in dict.fromkeys(row["noise"] for row in rows):
+        here = [row for row in rows if row["noise"] == noise]
+        known = next(row["regret"] for row in here if row["variance"] == REVEALED)
+        costs = {
+            row["variance"]: cost for row in here if (cost := interval_of(row, "to_revealed")) is not None
         }
-        if "revealed" not in regret:
-            continue
-        text = f"{noise} noise: with sigma_t revealed the mean regret is {regret['revealed'].mean():.1f}."
-        for name, final in regret.items():
-            if name == "revealed":
-                continue
-            text += f" {name}: {final.mean():.1f}, {paired_difference(final, regret['revealed']).format()}"
-            if "fgts_b" in regret and name != "fgts_b":
-                against = paired_difference(final, regret["fgts_b"])
-                text += f", against homoscedastic FGTS {against.format()}"
-            text += "."
-        sentences.append(text)
-    return sentences
+        if costs:
+            name = max(costs, key=lambda name: costs[name].value)
+            sentences.append(
+                f"{noise} noise: of what can replace a revealed sigma_t, {name} costs most: "
+                f"{costs[name].format('auto')} on {known:.3g}."
+            )
+    return sentences[:MAX_FINDINGS]

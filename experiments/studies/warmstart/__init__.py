@@ -1,5 +1,5 @@
 """Warm against cold starts at equal budget."""
 
-from experiments.studies.warmstart import findings
+from experiments.studies.warmstart import findings, tables
 
-__all__ = ["findings"]
+__all__ = ["findings", "tables"]

@@ -191,7 +191,7 @@ def test_progress_bar_counts_diagnosed_rounds(study):
 
 @pytest.mark.parametrize("name", study_names())
 def test_every_study_composes_and_has_a_question(name):
-    study = compose([f"study={name}", "rounds=2", "runs=2"])
+    study = compose([f"study={name}", "rounds=2", "runs=2", "record_every=1"])
     assert study.cells
     assert study.question.endswith("?")
     sweep = study.comparison.sweep

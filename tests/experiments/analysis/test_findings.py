@@ -7,12 +7,13 @@ import pytest
 from helpers.synthetic_cells import LEVELS, ROUNDS, RUNS, compared, synthetic_cell
 
 from experiments import studies
-from experiments.analysis.findings import best_diagnostics, cheapest_samplers
+from experiments.analysis.findings import best_diagnostic, cheapest_samplers
 from experiments.analysis.results import StudyResults
 from experiments.config.comparison import Comparison
 from experiments.config.compose import compose
 from experiments.figures import sweeps
-from experiments.studies.bonus import findings as bonus
+from experiments.studies.bonus import findings as bonus_findings
+from experiments.studies.bonus import gains as bonus_gains
 from fgtsva_ppl.diagnostics import METRICS
 from samplers.errors import InputError
 
@@ -22,17 +23,29 @@ def study():
     return compared()
 
 
-def test_default_findings_name_close_samplers_others_and_the_best_diagnostics(study):
+def test_default_findings_count_gaps_and_name_the_largest_and_the_best_diagnostic(study):
     first, second, third = studies.findings(study)
-    assert first.startswith(
-        "Regret added to that of exact draws, by paired 95% intervals, on sparse: sgld +100.0 [+100.0, +100.0], psgld "
+    assert first == (
+        "Of 5 cells, 1 cannot be distinguished from exact draws and 4 had more regret, by the 95% interval of the "
+        "paired regret gap."
     )
-    assert first.endswith(", 1 of 5 within sampling error.")
-    assert second.startswith("total_variation (Spearman +1.00")
-    even, different = third.split("95% intervals: ")[1].split(". ", 1)
-    assert "mala" in even
-    assert "sgld: +100" in different
-    assert "nuts: +25" in different
+    assert second.startswith("The largest gap has sgld on sparse: +100.0")
+    assert second.endswith(" beyond the 86.8 of exact draws.")
+    assert third.startswith("Of all diagnostics action TV goes closest with the regret gap: Spearman +1.00")
+
+
+def test_without_exact_draws_the_least_regret_is_named():
+    cells = compose(["sampler=mala,hmc,sgld", "environment=sparse", f"rounds={ROUNDS}", f"runs={RUNS}"]).cells
+    levels = {"mala": 0.0, "hmc": 0.0, "sgld": 2.0}
+    data = {
+        cell.id: synthetic_cell(cell, levels[cell.flat["sampler"]], 0.1, seed=i)
+        for i, cell in enumerate(cells)
+    }
+    (text,) = studies.findings(StudyResults.from_cells("default", cells, data))
+    assert (
+        "has the least regret, 86.8; 1 other cannot be distinguished from it; the most has sgld, +99.986 ["
+        in text
+    )
 
 
 CONSTANT = {name: dict.fromkeys(LEVELS, 1.0) for name in METRICS}
@@ -46,17 +59,15 @@ def ranked():
     return compared(**{**CONSTANT, "total_variation": levels, "mean_error": ONE_SWAP})
 
 
-def test_best_diagnostics_are_those_with_the_largest_rank_correlation(ranked):
-    (text,) = best_diagnostics(ranked)
-    near = "mean_error (Spearman +0.90 [+0.40, +1.00])"  # two of five ranks swapped: 1 - 6 * 2 / (5 * 24)
+def test_the_best_diagnostic_has_the_largest_rank_correlation(ranked):
+    (text,) = best_diagnostic(ranked)
     assert text == (
-        f"total_variation (Spearman +1.00 [+1.00, +1.00]), {near}: of all diagnostics, their ranks go closest with "
-        "those of the regret gap, over 5 cells of 5 samplers."
+        "Of all diagnostics action TV goes closest with the regret gap: Spearman +1.00 [+1.00, +1.00] over 5 cells."
     )
 
 
 def test_uninformative_diagnostics_are_not_named():
-    (text,) = best_diagnostics(compared(**CONSTANT))
+    (text,) = best_diagnostic(compared(**CONSTANT))
     assert text == "No diagnostic's rank correlation with the regret gap over these cells excludes zero."
 
 
@@ -75,35 +86,21 @@ def priced(study):
     )
 
 
-def test_cheapest_samplers_are_ordered_by_gradients(priced):
-    (text,) = cheapest_samplers(priced.costs)
-    assert text == (
-        "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient a round; 1.0 s), "
-        "mala (21 gradients a round; 1.0 s), hmc (30 gradients a round; 1.0 s)."
+def test_the_cheapest_sampler_is_named(priced):
+    first, *_ = studies.findings(priced)
+    assert first == (
+        "On sparse psgld comes within 10% of exact regret at 1 gradient a round (by the interval of the ratio perhaps "
+        "at 1, surely at 1)."
     )
+    none = {key: cost for key, cost in priced.costs.items() if key[1] in ("sgld", "nuts")}
+    assert cheapest_samplers(none) == ["On sparse no sampler comes within 10% of exact regret."]
 
 
-def test_budget_findings_name_every_sampler(priced):
-    first, _, *others = studies.findings(priced)
-    assert first.startswith(
-        "Within 10% of exact regret for the least gradients, on sparse: psgld (1 gradient"
-    )
-    never = "does not come within 10% of exact regret at any of these budgets, by its whole interval"
-    assert others == [
-        f"sparse: sgld {never}.",
-        "sparse: psgld comes within 10% of exact regret at 1 gradient a round; 1.0 s.",
-        "sparse: mala comes within 10% of exact regret at 21 gradients a round; 1.0 s.",
-        "sparse: hmc comes within 10% of exact regret at 30 gradients a round; 1.0 s.",
-        f"sparse: nuts {never}.",
-    ]
-
-
-def test_samplers_findings_answer_in_the_first_two_sentences(ranked):
-    first, second, *others = studies.findings(replace(ranked, name="samplers"))
-    assert first.startswith("total_variation (Spearman +1.00")
-    assert second.startswith("Regret added to that of exact draws")
-    assert len(others) == 2
-    assert [text.endswith(".") for text in (first, second, *others)] == [True] * 4
+def test_samplers_findings_name_the_best_diagnostic_first(ranked):
+    first, second, third = studies.findings(replace(ranked, name="samplers"))
+    assert "action TV goes closest" in first
+    assert second.startswith("Of 5 cells")
+    assert third.startswith("The largest gap")
 
 
 RNG = np.random.default_rng(5)
@@ -116,67 +113,45 @@ def line(saved):
 
 
 def test_gain_is_cross_validated_over_runs():
-    gains = bonus.gain(line(5.0))
+    gains = bonus_gains.gain(line(5.0))
     assert gains.best == (0.1, 0.1)
     assert gains.saved.mean() == pytest.approx(5, abs=5 / np.sqrt(200))
     # of ten c that all do nothing the best by chance gains nothing on the other half: 5 sd of the mean
-    chance = bonus.gain({0.0: SHARED} | {c: RNG.permutation(SHARED) for c in np.arange(1.0, 11)})
+    chance = bonus_gains.gain({0.0: SHARED} | {c: RNG.permutation(SHARED) for c in np.arange(1.0, 11)})
     assert abs(chance.saved.mean()) < 5 * np.sqrt(2 * SHARED.var() / 200)
-
-
-@pytest.mark.parametrize(
-    ("exact", "sampler", "expected"),
-    [
-        (
-            5.0,
-            5.0,
-            "helps exact draws: it is an effect of the posterior; no difference in gain found between",
-        ),
-        (5.0, 0.0, "it is an effect of the posterior; less than exact draws gain: sgld at 2 steps (-"),
-        (5.0, 9.0, "it is an effect of the posterior; more than exact draws gain: sgld at 2 steps (+"),
-        (
-            -5.0,
-            5.0,
-            "shows no help to exact draws, and more to some samplers: it is an effect of the sampler",
-        ),
-        (-5.0, -5.0, "shows no help to anyone"),
-    ],
-)
-def test_effect_of_the_bonus_is_attributed_to_posterior_or_sampler(exact, sampler, expected):
-    gains = {("exact", 0): bonus.gain(line(exact)), ("sgld", 2): bonus.gain(line(sampler))}
-    (text,) = bonus.whose_effect(gains)
-    assert expected in text
 
 
 @pytest.mark.parametrize(
     ("accurate", "inaccurate", "expected"),
     [
-        (5.0, 0.0, "helps only where sampling is accurate. "),
-        (0.0, 5.0, "helps only where sampling is inaccurate. "),
-        (5.0, 5.0, "helps whether sampling is accurate or not. "),
-        (0.0, 0.0, "shows no help, whether sampling is accurate or not. "),
-        (5.0, None, "helps. "),
-        (None, 0.0, "shows no help. "),
+        (5.0, 0.0, "helps only where sampling is accurate; "),
+        (0.0, 5.0, "helps only where sampling is inaccurate; "),
+        (5.0, 5.0, "helps; "),
+        (0.0, 0.0, "shows no help; "),
+        (5.0, None, "helps; "),
+        (None, 0.0, "shows no help; "),
     ],
 )
 def test_bonus_is_compared_between_accurate_and_inaccurate_sampling(accurate, inaccurate, expected):
-    saved = {("mala", 20): accurate, ("sgld", 1): inaccurate}
-    gains = {who: bonus.gain(line(much)) for who, much in saved.items() if much is not None}
-    (text,) = bonus.when_accurate(gains, {who: who[0] == "sgld" for who in gains})
-    assert text.startswith(f"the feel-good term {expected}Regret that it saves per run: ")
-    for name, who, much in (
-        ("accurate", "mala at 20 steps", accurate),
-        ("inaccurate", "sgld at 1 step", inaccurate),
-    ):
-        assert (f" with {name} sampling ({who})" in text) == (much is not None)
-        assert (f"no sampler here is {name}" in text) == (much is None)
+    saved = {("mala", 20): (accurate, False), ("sgld", 1): (inaccurate, True)}
+    gains = {
+        who: bonus_gains.gain(line(much))._replace(wrong=wrong)
+        for who, (much, wrong) in saved.items()
+        if much is not None
+    }
+    (text,) = bonus_findings.when_accurate(gains)
+    assert text.startswith(f"the feel-good term {expected}it saves ")
+    assert (" with accurate sampling" in text) == (accurate is not None)
+    assert (" with inaccurate sampling" in text) == (inaccurate is not None)
 
 
-def test_bonus_findings_omit_accuracy_that_was_not_measured():
-    assert bonus.when_accurate({("mala", 20): bonus.gain(line(5.0))}, {}) == []
+def test_bonus_findings_without_measured_accuracy_are_those_of_exact_draws():
+    assert bonus_findings.when_accurate({("mala", 20): bonus_gains.gain(line(5.0))}) == []
+    (text,) = bonus_findings.when_accurate({("exact", 0): bonus_gains.gain(line(5.0))})
+    assert text.startswith("with exact draws the feel-good term saves +")
 
 
-def test_bonus_findings_answer_the_question():
+def test_bonus_findings_and_table_answer_the_question():
     overrides = ["posterior.c=0,0.1,1.0", "rounds=50", "runs=40"]
     study = compose(["study=bonus", "environment=sparse", *overrides])
     cells = study.cells
@@ -201,21 +176,21 @@ def test_bonus_findings_answer_the_question():
         cell.id: synthetic_cell(cell, 5 + level(cell), tv(cell), seed=i, total_variation_floor=0.1)
         for i, cell in enumerate(cells)
     }
-    first, *others = studies.findings(StudyResults.from_cells("bonus", cells, data))
-    assert first.startswith(
-        "sparse: the feel-good term helps whether sampling is accurate or not. Regret that it saves"
-    )
-    assert (
-        "+50.0 [+50.0, +50.0], median +50.0 with accurate sampling (exact draws, mala at 20 steps)" in first
-    )
-    assert (
-        "with inaccurate sampling (sgld at 2 steps, sgld at 20 steps, mala at 2 steps). A c above zero"
-        in first
-    )
-    assert "effect of the posterior; less than exact draws gain: sgld at 2 steps (-50" in first
-    assert "no difference in gain found between exact draws and mala at 2 steps, mala at 20 steps" in first
-    assert "with exact draws the c that is best on the other half of the runs (0.1) saves +50.0" in others[0]
-    assert sum("no different by c at 20 than at 2 steps" in sentence for sentence in others) == 2
+    results = StudyResults.from_cells("bonus", cells, data)
+    (text,) = studies.findings(results)
+    assert text.startswith("sparse: the feel-good term helps; it saves +49.999")
+    table = studies.tables(results)["gains"].frame.set_index("sampler")
+    assert table["accurate"].to_dict() == {
+        "exact draws": "yes",
+        "sgld at 2 steps": "no",
+        "sgld at 20 steps": "no",
+        "mala at 2 steps": "no",
+        "mala at 20 steps": "yes",
+    }
+    assert table.loc["exact draws", "best_c"] == "0.1"
+    assert table.loc["exact draws", "saved"] == pytest.approx(50, abs=0.1)
+    assert table.loc["sgld at 2 steps", "beyond_exact_high"] < 0
+    assert table.loc["mala at 20 steps", "beyond_exact"] == pytest.approx(0, abs=0.1)
 
 
 def test_warmstart_findings_name_samplers_with_more_regret():
@@ -231,16 +206,15 @@ def test_warmstart_findings_name_samplers_with_more_regret():
         )
 
     data = {cell.id: synthetic_cell(cell, 2.0 * pays(cell), 0.1, seed=0) for cell in cells}
-    first, *others = studies.findings(StudyResults.from_cells("warmstart", cells, data))
-    assert first == (
-        "sparse: a cold start has more regret than a warm one with sgld at 1 step, less with none, of 6 compared at "
-        "equal budget."
+    results = StudyResults.from_cells("warmstart", cells, data)
+    (text,) = studies.findings(results)
+    assert text.startswith(
+        "On sparse a cold start has more regret than a warm one at 1 of 6 budgets; it costs most with sgld at 1 step: "
+        "+100"
     )
-    assert (
-        "sparse: sgld at 1 step, cold minus warm start: +100.0 [+100.0, +100.0], median +100.0 regret per run."
-        in others
-    )
-    assert len(others) == 6
+    table = studies.tables(results)["cold_starts"].frame.set_index(["sampler", "steps"])
+    assert len(table) == 6
+    assert table.loc[("sgld", 1), "cold_minus_warm"] == pytest.approx(100)
 
 
 def test_stiffness_figure_and_findings_use_the_measured_condition_number():
@@ -261,9 +235,10 @@ def test_stiffness_figure_and_findings_use_the_measured_condition_number():
     np.testing.assert_allclose(np.diff(shown["sgld"][:, 1]), 9 * ROUNDS, rtol=0.01)
     assert list(results.costs) == [("sparse alpha=1.0", "sgld"), ("sparse alpha=0.1", "sgld")]
     (text,) = studies.findings(results)
-    assert "1e+02 (alpha=1): +50.0 [+50.0, +50.0], median +50.0; " in text
-    assert "1e+03 (alpha=0.1): +500" in text
-    assert "From the least stiff to the stiffest it grows (+450" in text
+    assert text.startswith("From condition number 1e+02 to 1e+03 the regret gap of sgld grows: +450")
+    table = studies.tables(results)["gap_by_condition"].frame
+    np.testing.assert_allclose(table["gap"], [50, 500], rtol=0.01)
+    np.testing.assert_allclose(table["condition_number"], [100, 1000])
     level = {c.id: tree(c, i, 100) for i, c in enumerate(cells)}
     same = StudyResults.from_cells("stiffness", cells, level)
     along = Comparison("posterior.alpha")

@@ -9,6 +9,7 @@ from rich.console import Console
 from experiments.cli import listing, terminal
 from experiments.config.labels import varied
 from samplers import SAMPLERS
+from samplers.errors import InputError
 
 
 def printed(shown, width=80):
@@ -53,7 +54,7 @@ def test_omitted_columns_are_not_explained():
         dict.fromkeys(terminal.NAMES, "x" * 12) | {"environment": e, "sampler": "y" * 20} for e in ("a", "b")
     ]
     rows = [one | {"status": "done", "final_regret_mean": 1.0, "final_regret_se": 0.1} for one in rows]
-    text = printed(terminal.summary_table(rows, 50), 50)
+    text = printed(terminal.summary_table(rows, 30), 30)
     assert "acceptance" not in text
     assert "seconds" not in text
 
@@ -90,12 +91,31 @@ def test_standings_have_a_heading_for_each_environment_and_fit():
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(("width", "families"), [(80, False), (120, True)])
-def test_sampler_list_breaks_no_word(width, families):
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_list_of_samplers_fits_a_screen(width):
     console = Console(file=StringIO(), width=width, highlight=False)
     listing.show(console, "samplers")
-    text = console.file.getvalue().replace("│", " ")
-    cards = [cls.info for _, cls in SAMPLERS]
-    facts = [line for fields in cards for line in (fields if families else fields[1:])]
-    whole(text, [*SAMPLERS.names(), *(word for line in facts for word in line.split())])
-    assert ("family" in text) == families
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    for line, (name, cls) in zip(lines, SAMPLERS, strict=False):
+        assert line.split()[0] == name
+        assert cls.info.family in line
+
+
+def test_a_member_is_listed_with_its_settings():
+    console = Console(file=StringIO(), width=200, highlight=False)
+    listing.show(console, "samplers", "mala")
+    text = console.file.getvalue()
+    assert "asymptotically exact" in text
+    assert "sampler.step_size" in text
+    assert "sampler.adaptation.num_steps" in text
+    with pytest.raises(InputError, match=r"did you mean 'mala'"):
+        listing.show(console, "samplers", "malla")
+    with pytest.raises(InputError, match=r"did you mean 'budget'"):
+        listing.show(console, "studies", "budgt")
+
+
+def test_a_study_is_listed_with_its_grid():
+    console = Console(file=StringIO(), width=200, highlight=False)
+    listing.show(console, "studies", "budget")
+    assert "1, 2, 5, 10, 20, 50, 100" in console.file.getvalue()

@@ -12,7 +12,7 @@ from experiments.execute.cell_status import (
     status_of_rounds,
 )
 
-RUNS, ROUNDS = 3, 200
+RUNS, ROUNDS, TRANSITIONS = 3, 200, 20
 
 
 def rounds(record_every=1, **quantities):
@@ -41,21 +41,22 @@ LATE = np.arange(ROUNDS) >= ROUNDS // 2  # the rounds that are judged
     ("quantity", "bad", "good", "status"),
     [
         ("acceptance_rate", 0.9 * MIN_ACCEPTANCE, 1.1 * MIN_ACCEPTANCE, "stuck"),
-        ("num_divergent", 1.1 * MAX_DIVERGENT, 0.9 * MAX_DIVERGENT, "diverged"),
+        ("num_divergent", 1.1 * MAX_DIVERGENT * TRANSITIONS, 0.9 * MAX_DIVERGENT * TRANSITIONS, "diverged"),
         ("num_repeats", 1.0, 0.99 * MAX_REPEATS, "stuck"),
     ],
 )
 def test_each_threshold(quantity, bad, good, status, record_every):
-    found = status_of_rounds(rounds(record_every, **{quantity: bad}))
+    def status_with(values):
+        return status_of_rounds(rounds(record_every, **{quantity: values}), num_transitions=TRANSITIONS)
+
+    found = status_with(bad)
     assert found.status == status
     assert found.reason.startswith(f"1 of {RUNS} runs")
     assert "; try" in found.reason
-    assert status_of_rounds(rounds(record_every, **{quantity: good})) == DONE
+    assert status_with(good) == DONE
     usual = 0.8 if quantity == "acceptance_rate" else 0.0
-    only_early = np.where(LATE, usual, bad)
-    assert status_of_rounds(rounds(record_every, **{quantity: only_early})) == DONE
-    only_late = np.where(LATE, bad, usual)
-    assert status_of_rounds(rounds(record_every, **{quantity: only_late})).status == status
+    assert status_with(np.where(LATE, usual, bad)) == DONE
+    assert status_with(np.where(LATE, bad, usual)).status == status
 
 
 def test_a_negative_control_may_repeat_its_draws():

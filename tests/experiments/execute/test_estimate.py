@@ -6,11 +6,20 @@ from pathlib import Path
 import pytest
 
 from experiments.config.compose import compose
-from experiments.config.study_files import study_names
+from experiments.config.study_files import claim_names, study_names
 from experiments.execute import estimate
 
 PAGE = (Path(estimate.__file__).parents[1] / "README.md").read_text()
 FACTOR = 2.0
+NOT_RUN = "This study has not been run at full size yet."  # instead of its minutes
+
+
+def entry(name):
+    """A study's part of the gallery."""
+    return PAGE.partition(f"### `{name}`: ")[2].partition("\n### `")[0]
+
+
+RUN = [name for name in sorted(set(study_names()) - set(claim_names())) if NOT_RUN not in entry(name)]
 
 
 def minutes(name):
@@ -19,7 +28,7 @@ def minutes(name):
     return 1.0 if stated == "a" else float(stated)
 
 
-@pytest.mark.parametrize("name", study_names())
+@pytest.mark.parametrize("name", RUN)
 def test_estimated_time_is_close_to_the_gallery(name):
     ahead = estimate.estimate(compose([f"study={name}"]), lambda _: False)
     assert 1 / FACTOR <= max(1.0, ahead.seconds / 60) / minutes(name) <= FACTOR

@@ -25,7 +25,11 @@ def test_report_refers_to_no_other_file(report, elements):
 
 def test_report_allows_its_own_script_only(elements):
     scripts = elements.named("script")
-    assert sorted(attributes.get("type", "") for attributes in scripts) == ["", "application/json"]
+    assert sorted(attributes.get("type", "") for attributes in scripts) == [
+        "",
+        "application/json",
+        "application/json",
+    ]
     (policy,) = (m["content"] for m in elements.named("meta") if m.get("http-equiv"))
     assert "default-src 'none'" in policy
     assert re.search(r"script-src 'sha256-[\w+/=]{44}'", policy)
@@ -37,19 +41,16 @@ def test_report_has_question_answer_tables_figures_and_versions(report, elements
     assert "fgtsva run sampler=exact,mala,sgld" in elements.texts["p"]
     headings = [
         "Answer",
-        "Results",
-        "Sampler quality",
-        "Work to come close to exact regret",
-        "Diagnostics against regret",
-        "Regret around the probe rounds",
         "Figures",
         "A probed round",
+        "Tables",
         "Settings and versions",
     ]
     assert elements.texts["h2"] == headings
-    assert len(elements.named("table")) == 5
+    tables = [attributes["id"] for attributes in elements.named("details") if "id" in attributes]
+    assert tables == ["results", "pairwise", "quality", "cost", "association", "by-round"]
     names = [text.rpartition("/")[2] for text in elements.texts["figcaption"]]
-    assert names == ["regret.svg", "quality.svg"]
+    assert names == ["gaps.svg", "regret.svg", "quality.svg"]
     assert {"python", "3.12.0", "code", "0123456789ab"} <= {*elements.texts["dt"], *elements.texts["dd"]}
     assert "c: 0.003" in "".join(elements.texts["pre"])
     identifiers = [attributes["id"] for _, attributes in elements.seen if "id" in attributes]
@@ -82,7 +83,7 @@ def test_names_and_texts_are_escaped(tmp_path):
     text = write(folder).read_text()
     elements = Elements(text)
     assert not elements.named("img")
-    assert len(elements.named("script")) == 2
+    assert len(elements.named("script")) == 3
     assert elements.texts["h1"] == [HOSTILE]
     assert embedded(text)["cells"][1]["label"] == HOSTILE
 
@@ -90,7 +91,7 @@ def test_names_and_texts_are_escaped(tmp_path):
 def test_reason_of_a_failed_cell_is_shown(tmp_path):
     folder = store(tmp_path / "study", failed={"mala": "ValueError: a <b>bad</b> step"}, diagnosed=False)
     text = write(folder).read_text()
-    assert "Cells that failed" in Elements(text).texts["h2"]
+    assert "Cells to look at" in Elements(text).texts["h2"]
     assert "failed: ValueError: a &lt;b&gt;bad&lt;/b&gt; step" in text
 
 
@@ -113,13 +114,11 @@ def test_the_findings_of_a_study_are_its_answer(tmp_path, monkeypatch):
     paragraphs = Elements(write(folder).read_text()).texts["p"]
     assert "So it is." in paragraphs
     assert "And <so>." in paragraphs
-    numbers = next(i for i, text in enumerate(paragraphs) if "exact reference" in text)
-    assert paragraphs.index("So it is.") < numbers
     answer = re.search('id="answer".*?</section>', write(folder).read_text(), re.DOTALL)[0]
-    at_once = answer.partition("<details>")[0]  # the answer is a sentence or two, the others unfold
+    at_once = answer.partition("<details>")[0]  # the answer is at most three sentences, the others unfold
     assert "And &lt;so&gt;." in at_once
-    assert "Third." not in at_once
-    assert "2 more sentences" in answer
+    assert "Fourth." not in at_once
+    assert "1 more sentence" in answer
 
 
 def test_inlined_figures_have_no_scripts_or_links(tmp_path):

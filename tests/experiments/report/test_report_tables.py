@@ -17,7 +17,7 @@ def texts(table):
 
 
 def test_every_table_has_a_caption_and_headings_that_are_buttons(elements):
-    assert len(elements.named("caption")) == 5
+    assert len(elements.named("caption")) == 6
     columns = [attributes for attributes in elements.named("th") if attributes["scope"] == "col"]
     assert len(columns) == len(elements.named("button"))
     assert {attributes["aria-sort"] for attributes in columns} == {"none"}
@@ -34,7 +34,7 @@ def test_report_has_tables_of_quality_against_regret():
         "gradients_per_round_high": np.inf,
     }
     cost |= {"seconds": 2.0, "seconds_low": 1.0, "seconds_high": np.inf, "work": "steps + 1"}
-    assert texts(cost_table([cost])) == [["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2 [1, ∞]"]]
+    assert texts(cost_table([cost])) == [["sgld", "sparse", "20 [10, ∞]", "steps + 1", "2.0 [1.0, ∞]"]]
     scopes = [
         ("", "across cells", 0.1),
         *((e, s, 0.1 if s == "sgld" else -0.1) for e in "ab" for s in ("mala", "sgld")),
@@ -50,7 +50,7 @@ def test_report_has_tables_of_quality_against_regret():
         }
         for e, scope, low in scopes
     ]
-    assert texts(association_table(association)) == [["action TV", "0.5 [0.1, 0.9]", "0.5", "2", "0", "4"]]
+    assert texts(association_table(association)) == [["action TV", "0.50 [0.10, 0.90]", "0.5", "2", "0", "4"]]
     row = {
         "environment": "sparse",
         "cell": "mala",
@@ -68,7 +68,7 @@ def test_report_has_tables_of_quality_against_regret():
         "1.5",
         "1.25",
         "1",
-        "0.5 [0.25, 0.75]",
+        "0.50 [0.25, 0.75]",
         "0.375",
         "0.125",
         "0.125",
@@ -81,7 +81,7 @@ def test_report_tables_are_those_of_the_results(report):
     text, results = report.read_text(), load_results(report.parent)
 
     def rows(section):
-        (body,) = re.findall(rf'<section id="{section}".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+        (body,) = re.findall(rf'<details id="{section}".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
         return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
 
     assert rows("cost") == texts(cost_table(results.cost_table.to_dict(orient="records")))
@@ -97,12 +97,13 @@ def test_report_tables_are_those_of_the_results(report):
 
 
 def test_tail_share_is_shown_beside_the_gap_and_explained(report, elements):
-    (head,) = re.findall(r'<section id="results".*?<thead>(.*?)</thead>', report.read_text(), re.DOTALL)
+    (head,) = re.findall(r'<details id="results".*?<thead>(.*?)</thead>', report.read_text(), re.DOTALL)
     headings = re.findall("<button[^>]*>(.*?)</button>", head)
     at = headings.index("gap to exact")
-    assert headings[at - 1 : at + 3] == ["median regret", "gap to exact", "median gap", "runs above 3× exact"]
+    assert headings[at - 1 : at + 3] == ["regret", "gap to exact", "median gap", "median regret"]
     (caption,) = (text for text in elements.texts["caption"] if text.startswith("Regret and cost."))
     assert "the fraction of runs with more than 3 times the mean regret of exact draws" in caption
+    assert "runs above 3× exact 0" in caption.partition("The same in all cells: ")[2]
     assert "mean acceptance probability, over replicas of the round's own draw" in elements.texts["dd"]
 
 

@@ -42,7 +42,7 @@ def test_report_of_many_cells_stays_small(monkeypatch):
 
     groups = diagnosis(0, "mala")
     chains = {t: groups[f"round_{t}/posterior"] for t in PROBES}
-    cell = round_view.ProbedCell("mala", "sparse", "#000", groups["diagnostics"], chains)
+    cell = round_view.ProbedCell("id", "mala", "sparse", "#000", groups["diagnostics"], chains)
     monkeypatch.setattr(round_view, "VALUES", 60_000)
     size = len(json.dumps(round_view.rounds([cell] * 40)))
     assert size < 60_000 * 4 * 4  # at least fifty draws a chain are kept: the rest does not fit

@@ -22,8 +22,7 @@ from experiments.storage.codecs import (
 from experiments.storage.files import read_tree
 from experiments.storage.folder import Folder
 from fgtsva_ppl import Simulation, simulate
-from fgtsva_ppl.diagnostics import METRICS, probe_async
-from fgtsva_ppl.diagnostics.probe import Samples
+from fgtsva_ppl.diagnostics import METRICS, Samples, probe_async
 from fgtsva_ppl.simulation import Record, Snapshot
 from fgtsva_ppl.timing import Seconds
 from samplers import Draw

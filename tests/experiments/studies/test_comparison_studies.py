@@ -91,7 +91,7 @@ def test_a_comparison_of_algorithms_from_command_to_report(
     assert text.count("**Verdict: ") == text.count("\n## ") - 1  # the last heading is that of the choices
     page = (here / "report.html").read_text()
     for heading in (
-        "Verdicts on the paper",
+        "Verdicts on published claims",
         "Choices that the paper leaves open",
         "Textbook and tuned settings",
     ):

@@ -11,7 +11,9 @@ from experiments.config.compose import compose
 from experiments.storage.codecs import rounds_to_tree
 from experiments.studies import hooks
 from experiments.studies.general.findings import findings as general
+from experiments.studies.general.tables import comparison_rows
 from experiments.studies.variance.findings import findings as variance
+from experiments.studies.variance.tables import cost_rows
 from fgtsva_ppl import VARIANCE_MODELS, simulate
 
 RUNS = 20
@@ -53,11 +55,15 @@ def test_thompson_sampling_is_compared_with_agents_that_do_not_sample():
     others = [
         ({"environment": "wheel", "agent": name}, mean) for name, mean in (("uniform", 900), ("greedy", 500))
     ]
-    (sentence,) = general(results_of([(flat, 500), *others]))
-    assert "reward gp and posterior ts has a mean regret of 500.0; " in sentence
-    assert "less than uniform (900.0; -400.0 [" in sentence
-    assert f"better in {RUNS} of {RUNS} runs" in sentence
-    assert "no different than greedy" in sentence
+    results = results_of([(flat, 500), *others])
+    (sentence,) = general(results)
+    assert sentence.startswith(
+        "On wheel Thompson sampling has the regret of the closest other agent, greedy: "
+    )
+    rows = {row["other"]: row for row in comparison_rows(results)}
+    assert rows["uniform"]["difference"] == pytest.approx(-400, abs=1)
+    assert rows["uniform"]["difference_high"] < 0
+    assert rows["uniform"]["share_of_runs"] == 1
 
 
 def test_each_variance_model_is_compared_with_revealed_variances():
@@ -67,11 +73,16 @@ def test_each_variance_model_is_compared_with_revealed_variances():
         ({"noise": "dense", "posterior": "fgts_b"}, 100.0),
         ({"noise": "sparse", "posterior": "fgts_b"}, 100.0),
     ]
-    (sentence,) = variance(results_of(cells))  # nothing to compare with under sparse noise
-    assert sentence.startswith("dense noise: with sigma_t revealed the mean regret is 10.")
-    assert " estimated: 60.0, +50.0 [" in sentence
-    assert "against homoscedastic FGTS -40.0 [" in sentence
-    assert " fgts_b: 100.0, +90.0 [" in sentence
+    results = results_of(cells)
+    (sentence,) = variance(results)  # nothing to compare with under sparse noise
+    assert sentence.startswith(
+        "dense noise: of what can replace a revealed sigma_t, fgts_b costs most: +90.0"
+    )
+    assert sentence.endswith(" on 10.")
+    rows = {row["variance"]: row for row in cost_rows(results)}
+    assert rows["estimated"]["to_revealed"] == pytest.approx(50, abs=1)
+    assert rows["estimated"]["to_homoscedastic"] == pytest.approx(-40, abs=1)
+    assert "to_revealed" not in rows["revealed"]
 
 
 @pytest.mark.slow
@@ -84,8 +95,6 @@ def test_thompson_sampling_has_less_regret_than_agents_that_do_not_sample():
         )
         for cell in cells
     }
-    sentences = general(StudyResults.from_cells("general", cells, data))
-    assert [text.partition(":")[0] for text in sentences] == ["digits", "wheel"]
-    for text in sentences:
-        assert "; less than epsilon_greedy (" in text
-        assert "; less than uniform (" in text
+    rows = comparison_rows(StudyResults.from_cells("general", cells, data))
+    assert {row["environment"] for row in rows} == {"digits", "wheel"}
+    assert all(row["difference_high"] < 0 for row in rows)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fgtsva_ppl.agents import OFUL, SAVE, LinNATS, LinTS, LinVDTS, WeightedOFUL
-from fgtsva_ppl.agents.ridge import Ridge, inverse_root
+from fgtsva_ppl.agents import ridge as ridge_module
+from fgtsva_ppl.agents.ridge import Ridge, inverse_root, ridge
 from fgtsva_ppl.agents.save import SAVEState
 from fgtsva_ppl.types import Round, Shape
 
@@ -75,6 +76,25 @@ def test_a_layer_of_save_by_hand() -> None:
     state = pulled(agent, agent.start(KEY, ONE), 0.0, 5.0)
     beta = 8 * math.sqrt((8 * 1 + 24 * log_next + 4) * log_k) + 6 * log_k + 1
     np.testing.assert_allclose(state.beta[0], beta, rtol=1e-12)
+
+
+def test_rank_one_updates_of_the_root_agree_with_factorisations(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, regressions = np.random.default_rng(0), {}
+    data = [
+        (jnp.asarray(rng.normal(size=6)), jnp.asarray(rng.normal()), jnp.asarray(rng.gamma(1)))
+        for _ in range(30)
+    ]
+    for limit in (5, 6):
+        monkeypatch.setattr(ridge_module, "MAX_FACTORED_DIM", limit)
+        regression = ridge(6, 0.3)
+        for datum in data:
+            regression = regression.added(*datum)
+        actions = jnp.asarray(np.random.default_rng(1).normal(size=(4, 6)))
+        regressions[limit] = regression.estimate, regression.norms(actions), regression.log_det
+        triangular = bool(jnp.allclose(regression.root, jnp.triu(regression.root)))
+        assert triangular is (limit == 6)
+    for updated, factored in zip(*regressions.values(), strict=True):
+        np.testing.assert_allclose(updated, factored, rtol=1e-10)
 
 
 def two_arms(agent: SAVE) -> tuple[SAVEState, Round]:

@@ -7,12 +7,13 @@ from scipy import stats
 from fgtsva_ppl.diagnostics.accuracy import (
     action_probabilities,
     moment_errors,
-    nested_rhat,
+    principal_coordinates,
     projection_directions,
     sliced_wasserstein,
     total_variation,
     total_variation_floor,
 )
+from samplers.diagnostics import nested_rhat
 
 FALSE_ALARM = 1e-5  # of each comparison below, two-sided
 Z = stats.norm.ppf(1 - FALSE_ALARM / 2)
@@ -96,3 +97,14 @@ def test_accuracy_of_several_runs_at_once_equals_that_of_each_run():
     for metric in (moment_errors, sliced_wasserstein):
         alone = np.stack([metric(d, r) for d, r in zip(draws, reference, strict=True)], axis=-1)
         np.testing.assert_allclose(metric(draws, reference), alone, rtol=1e-12)
+
+
+def test_mean_rewards_of_more_arms_than_parameters_have_the_errors_of_the_parameters():
+    """Rewards that are linear in two parameters: their principal directions span the same plane."""
+    rng = np.random.default_rng(5)
+    reference, draws = rng.normal(size=(2, 500, 2)), 1.5 * rng.normal(size=(2, 80, 2)) + 0.4
+    features = rng.normal(size=(2, 2, 6))
+    moved, reduced = principal_coordinates(reference @ features, draws @ features)
+    assert reduced.shape[-1] == 2
+    for ours, expected in zip(moment_errors(moved, reduced), moment_errors(draws, reference), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-8)

@@ -8,7 +8,7 @@ from scipy import stats
 from experiments.config.compose import compose
 from experiments.execute import diagnose
 from fgtsva_ppl import FGTSVA, MALA, Sparse, Thompson, simulate
-from fgtsva_ppl.diagnostics import ProbeSizes, Samples, probe, quality
+from fgtsva_ppl.diagnostics import ProbeSizes, Samples, Values, probe, quality
 from fgtsva_ppl.diagnostics.mixing import mixing
 from fgtsva_ppl.diagnostics.reference import rejection_reason
 from fgtsva_ppl.simulation import Snapshot
@@ -111,6 +111,68 @@ def test_a_rejected_reference_is_not_used():
     assert np.isnan(diagnosed.reference_probabilities).all()
     assert np.isnan(diagnosed.metrics["total_variation"])
     assert diagnosed.action_probabilities.sum() == pytest.approx(1)
+
+
+def network_like(rng, **changes):
+    """Samples of two hidden units that may change places: chains stay in one order, their sum has one distribution."""
+    runs, arms = 2, 3
+
+    def draws(*shape):
+        """Parameters in a fixed order per chain, and mean rewards, which do not depend on it."""
+        parts = np.sort(rng.normal(size=(runs, *shape, 2)), axis=-1)
+        swapped = np.broadcast_to(rng.random((runs, shape[0], *[1] * len(shape))) < 0.5, parts.shape)
+        rewards = parts.sum(axis=-1, keepdims=True) * np.arange(1, arms + 1)
+        return np.where(swapped, parts[..., ::-1], parts), rewards + 0.3 * rng.normal(size=rewards.shape)
+
+    (replicas, replica_values), (superchains, superchain_values) = draws(64), draws(8, 8)
+    (chains, chain_values), (reference, reference_values) = draws(4, 50), draws(4, 1000)
+    values = Values(
+        replica_values, superchain_values, chain_values, reference_values, rng.normal(size=(runs, 4, 1000))
+    )._replace(**changes)
+    unit = np.ones((runs, 4, 50))
+    return Samples(
+        replicas=Draw(replicas, *np.ones((3, runs, 64))),
+        actions=np.argmax(values.replicas, axis=-1),
+        reference=reference,
+        reference_actions=np.argmax(values.reference, axis=-1).reshape(runs, -1),
+        reference_divergent=np.array([0, 0]),
+        superchains=superchains,
+        chains=Draw(chains, unit, unit, unit, np.nan * unit),
+        condition_number=np.ones(runs),
+        best_arm=np.zeros(runs, int),
+        arm_mask=np.ones((runs, arms)),
+        values=values,
+    )
+
+
+def test_symmetric_modes_pass_the_gate_by_their_mean_rewards():
+    samples = network_like(np.random.default_rng(21))
+    assert "R-hat" in quality(samples._replace(values=None)).rejections[0]
+    diagnosed = quality(samples)
+    assert diagnosed.rejections == ["", ""]
+    assert np.all(diagnosed.metrics["rhat"] < 1.1)
+    assert np.all(np.abs(diagnosed.metrics["sd_ratio"] - 1) < 0.3)
+    assert np.all(diagnosed.metrics["mean_error"] < 0.4)
+
+
+@pytest.mark.parametrize("what", ["rewards", "log-density", "stuck", "divergent"])
+def test_the_gate_of_mean_rewards_refuses(what):
+    """One bad chain of four in the second run: shifted by half a standard deviation, or always at the same point."""
+    good = network_like(np.random.default_rng(22))
+    reference, logdensity = good.values.reference.copy(), good.values.reference_logdensity.copy()
+    num_divergent = np.array([0, 0])
+    if what == "rewards":
+        reference[1, 0, :, 2] += 0.5 * reference[1, 0, :, 2].std()
+    elif what == "log-density":
+        logdensity[1, 0] += 0.5
+    elif what == "stuck":
+        reference[1, 0] = reference[1, 0, :1]
+    else:
+        num_divergent = np.array([0, 1])
+    values = good.values._replace(reference=reference, reference_logdensity=logdensity)
+    first, second = quality(good._replace(values=values, reference_divergent=num_divergent)).rejections
+    assert first == ""
+    assert second.startswith("1 transitions" if what == "divergent" else "R-hat")
 
 
 def test_a_study_reports_a_rejected_reference(monkeypatch):

@@ -1,6 +1,7 @@
 """Classification datasets as environments: bundled ones, files, OpenML."""
 
 import warnings
+import zlib
 from urllib.error import URLError
 
 import numpy as np
@@ -11,7 +12,8 @@ from helpers.montecarlo import assert_frequencies
 
 from experiments.config.compose import compose
 from fgtsva_ppl import InputError, Thompson
-from fgtsva_ppl.environments import Digits, Iris, OpenML, TableBandit, datasets
+from fgtsva_ppl.environments import Digits, Iris, OpenML, TableBandit, datasets, openml
+from fgtsva_ppl.environments.tables import table_from_frame
 from fgtsva_ppl.simulation import check
 
 
@@ -30,7 +32,7 @@ def test_the_right_class_pays_one():
     assert drawn <= rows
     np.testing.assert_array_equal(outcome.means.sum(axis=1), 1)
     assert_frequencies(np.bincount(outcome.means.argmax(axis=1)), np.full(3, 1 / 3))
-    assert np.all(outcome.noise == 0)
+    np.testing.assert_array_equal(outcome.rewards, outcome.means)
 
 
 def test_fewer_rows_and_components():
@@ -62,7 +64,7 @@ def test_a_table_is_read_from_a_file(tmp_path, suffix):
     assert labels.tolist() == [1, 0, 1, 2]
     assert contexts.shape == (4, 3)  # size, blue, red
     np.testing.assert_allclose(contexts[:, 0], (np.arange(4) - 1.5) / np.std(np.arange(4)))
-    assert environment.shape == (3, 12, False, False)
+    assert environment.shape == (3, 12, False, True)
 
 
 @pytest.mark.parametrize(
@@ -111,40 +113,73 @@ def test_a_missing_table_is_rejected_with_a_reason(tmp_path):
     with pytest.raises(
         InputError, match="label 'kind' has 101 values, one arm each; at most 100 are allowed"
     ):
-        datasets.table_from_frame(many, "kind", "data")
+        table_from_frame(many, "kind", "data")
 
 
-def test_openml_is_queried_once_and_a_missing_string_is_a_category(monkeypatch, tmp_path):
+@pytest.fixture
+def fetched(monkeypatch, tmp_path):
+    """Queries of OpenML that are answered with a small table; rows are numbered, and a text is missing."""
     queries = []
 
     class Fetched:
-        data = FRAME[["size", "colour"]].assign(colour=["red", None, "red", "blue"])
+        data = FRAME[["size", "colour"]].assign(colour=["red", None, "red", "blue"], ID=range(4))
         target = FRAME["kind"]
 
-    def fetch_openml(name, **settings):
-        assert settings["data_home"] == str(tmp_path / "openml")  # where scikit-learn keeps what it fetched
+    def fetch_openml(**settings):
+        assert settings.pop("data_home") == str(
+            tmp_path / "openml"
+        )  # where scikit-learn keeps what it fetched
         warnings.warn("trying again", UserWarning, stacklevel=2)
-        queries.append((name, settings["version"]))
+        queries.append(settings.get("data_id", settings.get("name")))
         return Fetched
 
     monkeypatch.setenv("FGTSVA_CACHE", str(tmp_path))
-    monkeypatch.setattr(datasets._sklearn_datasets(), "fetch_openml", fetch_openml)
-    environment = OpenML(dataset="magic")
-    assert environment.shape == (3, 3 * 5, False, False)  # size; red, blue, missing; 1
-    assert environment.table.labels.tolist() == [1, 0, 1, 2]
-    assert queries == [("MagicTelescope", 1)]
+    monkeypatch.setattr(openml.sklearn_datasets(), "fetch_openml", fetch_openml)
+    yield queries
     datasets.load_reduced.cache_clear()
 
 
+def test_openml_is_queried_once_and_a_missing_string_is_a_category(fetched):
+    environment = OpenML(dataset="phoneme")
+    assert environment.shape == (3, 3 * 5, False, True)  # size; red, blue, missing; 1
+    assert environment.table.labels.tolist() == [1, 0, 1, 2]
+    assert fetched == ["phoneme"]
+
+
+def test_known_names_are_pinned_versions_of_a_known_size(fetched, monkeypatch):
+    with pytest.raises(
+        InputError, match=r"'magic' from OpenML \(id 1120\) is 4 x 2, 3 classes, but should be"
+    ):
+        _ = OpenML(dataset="magic").shape
+    assert fetched == [1120]
+    monkeypatch.setitem(openml.PINNED, "magic", openml.Pinned(1120, 4, 2, 3))
+    assert OpenML(dataset="magic").shape.arms == 3
+    found = [(name, pinned.data_id) for name, pinned in openml.PINNED.items()]
+    assert found == [
+        ("shuttle", 40685), ("mushroom", 24), ("magic", 1120), ("adult", 1590), ("covertype", 1596), ("mnist", 554)
+    ]  # fmt: skip
+
+
 def test_a_missing_network_is_reported_in_one_line(monkeypatch, tmp_path):
-    def fetch_openml(name, **settings):
+    def fetch_openml(**settings):
         raise URLError("no route to host")
 
     monkeypatch.setenv("FGTSVA_CACHE", str(tmp_path))
-    monkeypatch.setattr(datasets._sklearn_datasets(), "fetch_openml", fetch_openml)
+    monkeypatch.setattr(openml.sklearn_datasets(), "fetch_openml", fetch_openml)
     with pytest.raises(
         InputError, match=r"cannot get 'adult' from OpenML: .*no route to host.*needs a network"
     ):
+        _ = OpenML(dataset="adult").shape
+
+
+@pytest.mark.parametrize("error", [EOFError("ended"), ValueError("md5 checksum"), zlib.error("invalid")])
+def test_a_damaged_download_is_reported_in_one_line(monkeypatch, tmp_path, error):
+    def fetch_openml(**settings):
+        raise error
+
+    monkeypatch.setenv("FGTSVA_CACHE", str(tmp_path))
+    monkeypatch.setattr(openml.sklearn_datasets(), "fetch_openml", fetch_openml)
+    with pytest.raises(InputError, match=r"read from .*openml \(delete that if it is damaged\)$"):
         _ = OpenML(dataset="adult").shape
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.environment_rounds import noise
 from helpers.montecarlo import (
     SEED,
     assert_distribution,
@@ -144,13 +145,13 @@ def test_dense_variance_is_chi_squared_with_one_degree_of_freedom():
 def test_deterministic_has_no_noise():
     _, seen, outcome = rounds(Deterministic())
     assert np.all(seen.sigma == 0)
-    assert np.all(outcome.noise == 0)
+    assert np.all(noise(outcome) == 0)
 
 
 def test_homoscedastic_noise_is_the_same_in_every_round():
     _, seen, outcome = rounds(Homoscedastic(scale=0.5))
     assert np.all(seen.sigma == 0.5)
-    assert_distribution(outcome.noise, stats.norm(0, 0.5).cdf)
+    assert_distribution(noise(outcome), stats.norm(0, 0.5).cdf)
 
 
 @pytest.mark.parametrize("subgaussian", [False, True])
@@ -160,10 +161,10 @@ def test_homoscedastic_noise_is_the_same_in_every_round():
 )
 def test_noise_is_normal_with_the_revealed_variance_or_a_quarter_of_it(cls, values, subgaussian):
     _, seen, outcome = rounds(cls(**values, subgaussian=subgaussian))
-    noisy = seen.sigma > 0
-    ratio = outcome.noise[noisy] / seen.sigma[noisy]
+    noisy, errors = seen.sigma > 0, noise(outcome)
+    ratio = errors[noisy] / seen.sigma[noisy]
     assert_distribution(ratio, stats.norm(0, 0.5 if subgaussian else 1).cdf)
-    assert np.all(outcome.noise[~noisy] == 0)
+    assert np.all(errors[~noisy] == 0)
     if np.ptp(seen.sigma[noisy]) > 0:  # the size of the noise depends on sigma alone
         assert_uncorrelated(ratio, seen.sigma[noisy])
         assert_uncorrelated(ratio**2, seen.sigma[noisy])
@@ -176,8 +177,10 @@ def test_the_subgaussian_convention_changes_the_noise_and_nothing_else():
                 if getattr(ours, field) is None:
                     assert getattr(theirs, field) is None
                     continue
-                factor = 0.5 if field == "noise" else 1.0
-                np.testing.assert_array_equal(factor * getattr(ours, field), getattr(theirs, field))
+                if field == "rewards":
+                    np.testing.assert_allclose(noise(ours) / 2, noise(theirs), atol=1e-14)
+                    continue
+                np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
 
 
 @pytest.mark.parametrize("name", LINEAR)
@@ -212,7 +215,7 @@ def test_rounds_are_independent_of_the_run_they_belong_to(environment):
         seen, outcome = environment.round(
             jax.random.fold_in(jax.random.fold_in(key, 1), 1), instance, jnp.asarray(0)
         )
-        return instance.theta, seen.sigma, outcome.noise
+        return instance.theta, seen.sigma, outcome.rewards[0] - outcome.means[0]
 
     keys = jax.random.split(jax.random.key(SEED), MANY)
     theta, sigma, noise = map(np.asarray, jax.jit(jax.vmap(first_round))(keys))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.environment_rounds import MANY, rounds
+from helpers.environment_rounds import MANY, noise, rounds
 from helpers.montecarlo import assert_distribution, assert_mean
 from helpers.played_rounds import rest_is_slow
 from scipy import stats
@@ -20,9 +20,9 @@ def test_noise_model_can_be_combined_with_any_environment(name):
     np.testing.assert_array_equal(noisy[0].inner.theta, bare[0].theta)
     np.testing.assert_array_equal(noisy[1].actions, bare[1].actions)
     np.testing.assert_array_equal(noisy[2].means, bare[2].means)
-    sigma, noise = noisy[1].sigma, noisy[2].noise
-    assert_distribution(noise[sigma > 0] / sigma[sigma > 0], stats.norm.cdf)
-    assert np.all(noise[sigma == 0] == 0)
+    sigma, errors = noisy[1].sigma, noise(noisy[2])
+    assert_distribution(errors[sigma > 0] / sigma[sigma > 0], stats.norm.cdf)
+    assert np.all(errors[sigma == 0] == 0)
     if name == "decaying":
         np.testing.assert_allclose(sigma, np.arange(1, MANY + 1) ** -0.5)
     if name == "by_context":
@@ -36,7 +36,7 @@ def test_noise_follows_the_environments_sub_gaussian_convention():
         noisy = WithNoise(Sparse(subgaussian=subgaussian), NOISES.build("constant", {"scale": 2.0}))
         _, seen, outcome = rounds(noisy)
         assert np.all(seen.sigma == 2.0)
-        assert_distribution(outcome.noise, stats.norm(0, 2 * factor).cdf)
+        assert_distribution(noise(outcome), stats.norm(0, 2 * factor).cdf)
 
 
 def test_noise_is_a_group_of_the_command_line():

@@ -4,15 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers.environment_rounds import rounds
-from helpers.montecarlo import assert_distribution, assert_frequencies
+from helpers.environment_rounds import noise, rounds
+from helpers.montecarlo import assert_distribution, assert_frequencies, assert_mean
 from helpers.played_rounds import OTHERS, rest_is_slow
 from scipy import stats
 
-from fgtsva_ppl import ENVIRONMENTS, Thompson, simulate
+from fgtsva_ppl import ENVIRONMENTS, Bernoulli, InputError, Logistic, Thompson, WithNoise, simulate
 from fgtsva_ppl.agents import Uniform
 from fgtsva_ppl.environments import LogisticBandit, MLPBandit, QuadraticBandit, Wheel
 from fgtsva_ppl.environments.encoding import encode
+from fgtsva_ppl.environments.noise import ConstantNoise
 from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Environment
 
@@ -35,7 +36,31 @@ def test_every_other_environment_can_be_played_by_an_agent(name):
 def test_logistic_means_are_the_logistic_function_of_a_linear_one():
     theta, seen, outcome = rounds(LogisticBandit(dim=3, arms=4))
     np.testing.assert_allclose(outcome.means, 1 / (1 + np.exp(-seen.actions @ np.asarray(theta))), rtol=1e-12)
-    assert_distribution(outcome.noise, stats.norm(0, 0.1).cdf)
+    assert_distribution(noise(outcome), stats.norm(0, 0.1).cdf)
+
+
+def test_bernoulli_rewards_have_the_means_and_are_the_same_for_all_agents():
+    plain, bandit = LogisticBandit(dim=3, arms=4), LogisticBandit(dim=3, arms=4, rewards="bernoulli")
+    (theta, seen, outcome), (same, bare, gaussian) = rounds(bandit), rounds(plain)
+    for ours, theirs in ((theta, same), (seen.actions, bare.actions), (outcome.means, gaussian.means)):
+        np.testing.assert_array_equal(ours, theirs)
+    assert np.all(np.isin(outcome.rewards, (0.0, 1.0)))
+    assert np.all(seen.sigma == 0.5)
+    centred = outcome.rewards - outcome.means
+    assert_mean(centred, np.zeros(4))
+    assert_mean(centred * (seen.actions @ np.asarray(theta)), np.zeros(4))  # at every mean
+    assert_mean(centred**2 - outcome.means * (1 - outcome.means), np.zeros(4))
+    with pytest.raises(InputError, match="not means plus noise"):
+        check(WithNoise(bandit, ConstantNoise()), Thompson(), rounds=3)
+    agent = Thompson(Logistic(), likelihood=Bernoulli())
+    check(bandit, agent, rounds=3)
+    with pytest.raises(InputError, match="rewards that are 0 or 1, and environment LogisticBandit pays"):
+        check(plain, agent, rounds=3)
+    # Rewards of all arms follow from the round's key alone, whichever arm an agent pulls; a better arm pays no less.
+    again = rounds(bandit)[2].rewards
+    np.testing.assert_array_equal(again, outcome.rewards)
+    order = np.argsort(outcome.means, axis=1)
+    assert np.all(np.diff(np.take_along_axis(outcome.rewards, order, 1), axis=1) >= 0)
 
 
 def test_quadratic_means_are_the_square_of_a_linear_function():
@@ -69,7 +94,7 @@ def test_the_wheel_is_as_published(delta):
         expected[{(1, 1): 1, (1, -1): 2, (-1, 1): 3, (-1, -1): 4}[tuple(np.sign(place).astype(int))]] = 50
         np.testing.assert_array_equal(rewards, expected)
     assert_frequencies(np.bincount(inside, minlength=2), np.array([1 - delta**2, delta**2]))
-    assert_distribution(outcome.noise, stats.norm(0, 0.01).cdf)
+    assert_distribution(noise(outcome), stats.norm(0, 0.01).cdf)
 
 
 def test_an_environment_and_an_agent_without_state_can_be_simulated():

@@ -21,7 +21,8 @@ from fgtsva_ppl.types import Environment
 from samplers.settings import settings, static, traced_float
 
 SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3}, "homoscedastic": {"dim": 3},
-         "contextual": {"dim": 3, "arms": 8}, "finite": {"arms": 4}}  # fmt: skip
+         "contextual": {"dim": 3, "arms": 8}, "finite": {"arms": 4},
+         "arms": {"arms": 4}, "disjoint": {"arms": 4, "context_dim": 2}}  # fmt: skip
 
 
 @settings
@@ -57,7 +58,9 @@ def groups():
 GROUPS = groups()
 ALL = list(itertools.product(SAMPLERS.names(), POSTERIORS.names(), GROUPS))
 # a bonus over many action sets has no oracle
-REFUSED = {(sampler, "fgts_a", "contextual") for sampler in ("exact", "control")}
+REFUSED = {
+    (sampler, "fgts_a", group) for sampler in ("exact", "control") for group in ("contextual", "disjoint")
+}
 
 
 def played():

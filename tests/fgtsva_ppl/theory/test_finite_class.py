@@ -102,7 +102,7 @@ def test_the_environment_satisfies_the_theorems_assumptions():
     instance = environment.start(jax.random.key(1))
     keys = jax.random.split(jax.random.key(2), 20_000)
     seen, outcome = jax.vmap(environment.round, (0, None, None))(keys, instance, jnp.asarray(0))
-    sigma, noise = np.asarray(seen.sigma), np.asarray(outcome.noise)
+    sigma, noise = np.asarray(seen.sigma), np.asarray(outcome.rewards - outcome.means)[:, 0]
     assert np.all(noise[sigma == 0] == 0)
     # log-mgf <= sigma^2 l^2/8 with equality: Gaussian with variance sigma^2/4
     assert_mean(noise[sigma > 0][:, None] ** [1, 2], np.array([0.0, 2.0**2 / 4]))

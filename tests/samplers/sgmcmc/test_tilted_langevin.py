@@ -10,7 +10,8 @@ from helpers.tilted_cases import correlated
 from samplers import PSGLD, SGLD, Dense, Gaussian, SamplerState
 from samplers.adaptation.preconditioning import whitened_tilt
 from samplers.gaussian import Tilt
-from samplers.sgmcmc._tilted_langevin import own_coordinates, tilted_langevin
+from samplers.sgmcmc import _tilted_langevin
+from samplers.sgmcmc._tilted_langevin import _with_branch, _without_branch, own_coordinates, tilted_langevin
 from samplers.target import Target
 
 CASE = correlated("random").stretched(2.4)
@@ -37,7 +38,8 @@ def target():
 def test_steps_are_those_of_the_definition():
     """x + h S grad log p(x) + sqrt(2h) W xi, through changes of the best arm."""
     where = own_coordinates(target())
-    kernel = tilted_langevin(where, SIZE)
+    assert where.tilted is not None
+    kernel = _with_branch(where.tilted, SIZE)
     key = jax.random.key(3)
     noise, noise_values = kernel.randomness(key, jnp.arange(40))
     state, x = kernel.init(key, START), START
@@ -53,6 +55,23 @@ def test_steps_are_those_of_the_definition():
     assert len(set(arms)) > 1
     covariance = np.cov(np.asarray(kernel.randomness(key, jnp.arange(20_000))[0]).T)
     np.testing.assert_allclose(covariance, np.linalg.inv(CASE.precision), atol=0.05 * covariance.max())
+
+
+def test_small_and_large_targets_have_the_same_steps(monkeypatch):
+    where, key, rows = own_coordinates(target()), jax.random.key(5), jnp.arange(30)
+    assert tilted_langevin(where, SIZE).step.__qualname__.startswith(_without_branch.__name__)
+    monkeypatch.setattr(_tilted_langevin, "MAX_NUMBERS_WITHOUT_BRANCH", 0)
+    assert tilted_langevin(where, SIZE).step.__qualname__.startswith(_with_branch.__name__)
+    ends = []
+    for make in (_with_branch, _without_branch):
+        kernel = make(where.tilted, SIZE)
+        start = kernel.init(key, START)
+        states, steps = jax.lax.scan(
+            lambda x, row, step=kernel.step: step(row, x), start, kernel.randomness(key, rows)
+        )
+        ends.append(np.asarray(kernel.position(states)))
+        assert int(np.sum(steps.num_divergent)) == 0
+    np.testing.assert_allclose(*ends, rtol=1e-9)
 
 
 @pytest.mark.parametrize("sampler", [PSGLD(), SGLD(preconditioner=Dense(), step_size_decay=0.5)])

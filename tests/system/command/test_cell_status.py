@@ -50,6 +50,18 @@ class Frozen(Sampler):
 
 
 @settings
+class Diverging(Sampler):
+    """A sampler that moves, but all of whose transitions diverge."""
+
+    rate: float = traced_float(default=1.0, doc="unused")
+
+    def sample(self, key, target, state):
+        position = 0.1 * jax.random.normal(key, state.position.shape)
+        draw = Draw(position, jnp.asarray(0.9), jnp.asarray(1), jnp.asarray(0))
+        return SamplerState(position), draw
+
+
+@settings
 class Raising(Sparse):
     """An environment that raises when a round is drawn."""
 
@@ -63,7 +75,7 @@ class Voiceless(Sparse):
 
     def round(self, key, instance, t):
         seen, outcome = super().round(key, instance, t)
-        return seen, Outcome(outcome.means * jnp.nan, outcome.noise)
+        return seen, Outcome(outcome.means * jnp.nan, outcome.rewards)
 
 
 def impossible(dim):
@@ -112,7 +124,7 @@ def fgtsva(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     REWARDS.names(), SAMPLERS.names(), ENVIRONMENTS.names()
     for registry, parts in (
-        (SAMPLERS, {"blank": Blank, "frozen": Frozen}),
+        (SAMPLERS, {"blank": Blank, "frozen": Frozen, "diverging": Diverging}),
         (ENVIRONMENTS, {"raising": Raising, "voiceless": Voiceless}),
         (
             REWARDS,
@@ -170,12 +182,25 @@ def test_a_sampler_that_accepts_nothing_is_reported(fgtsva):
     reported = fgtsva("sampler=exact,mala", "sampler.step_size=1e6", by="sampler")
     assert_reported(reported, "mala", "exact", "3 of 3 runs accept less than 1% of their proposals; try")
     assert reported[2]["mala"]["status"] == "stuck"
+    assert (
+        ": stuck so far, at round 3: 3 of 3 runs accept less than 1% of their proposals; try" in reported[1]
+    )
 
 
 def test_a_sampler_that_stays_where_it_is_is_reported(fgtsva):
     reported = fgtsva("sampler=exact,frozen", by="sampler")
     assert_reported(reported, "frozen", "exact", "3 of 3 runs return the same position in more than 95%")
     assert reported[2]["frozen"]["status"] == "stuck"
+    assert ": stuck so far, at round 3: 3 of 3 runs return the same position" in reported[1]
+
+
+def test_a_sampler_that_diverges_is_reported(fgtsva):
+    reported = fgtsva("sampler=exact,diverging", by="sampler")
+    assert_reported(
+        reported, "diverging", "exact", "3 of 3 runs diverge in more than 5% of their transitions"
+    )
+    assert reported[2]["diverging"]["status"] == "diverged"
+    assert ": diverged so far, at round 3: 3 of 3 runs diverge" in reported[1]
 
 
 def test_a_log_density_of_minus_infinity_is_reported(fgtsva):

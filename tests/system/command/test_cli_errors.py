@@ -32,7 +32,7 @@ SMALL = ("environment=sparse", "sampler=exact,mala", "rounds=12", "runs=3", "dia
         (["study=budget", "bounds=true"], ["bounds=true", "sampler.num_steps"]),
         (["smapler=mala"], ["sampler"]),
         (["rounds=0"], ["rounds", "at least 1"]),
-        (["rounds=1e3"], ["rounds", "whole number"]),
+        (["rounds=1.5"], ["rounds", "whole number"]),
         (["runs=-1"], ["runs", "at least 1"]),
         (["seed=-1"], ["seed", "at least 0"]),
         (["posterior.c=-0.1"], ["c=", "at least 0"]),

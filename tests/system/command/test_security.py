@@ -29,6 +29,15 @@ ATTRIBUTES = {
 IMPORTS_LITERALS = ROOT / "samplers" / "registry.py"
 MODULES = {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "importlib", "runpy"}
 
+# Files that do one of these on purpose. None of them takes a name or code from a setting, a config or a stored file.
+REVIEWED = {
+    "experiments/notebooks.py": "executes our own scripts, to write their notebooks",
+    "experiments/studies/claims/__init__.py": "imports our own folders of claims",
+    "experiments/targets/worker.py": "imports the sampler's file that the user names on the command line",
+    "experiments/cli/evaluate_command.py": "asks whether a package is installed, and imports nothing",
+    "fgtsva_ppl/environments/literature.py": "asks whether a package is installed, and imports nothing",
+}
+
 
 @pytest.fixture
 def fgtsva(capsys, monkeypatch, tmp_path):
@@ -65,6 +74,8 @@ def test_our_code_never_evaluates_unpickles_or_imports_by_name(package):
                 isinstance(node, ast.keyword) and node.arg == "allow_pickle" and node.value.value is not False
             )
             if path == IMPORTS_LITERALS and (imported or dotted) and "import_module" in ast.unparse(node):
+                continue
+            if path.relative_to(ROOT).as_posix() in REVIEWED:
                 continue
             if named or dotted or imported or pickles:
                 violations.append(f"{path}:{node.lineno if hasattr(node, 'lineno') else node.value.lineno}")

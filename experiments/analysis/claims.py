@@ -1,0 +1,107 @@
+"""Published claims: what was claimed, what was measured, and the verdict that a rule derives from the numbers.
+
+A claim is a folder of `experiments/studies/claims`: `study.yaml` has the cells and a block `claim`, and `rule.py` has
+`measure(results)`, which returns a few numbers with intervals by name, and `judge(numbers)`, a function of these alone.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from experiments.analysis.statistics import Interval
+from samplers.errors import InputError
+
+type Numbers = Mapping[str, Interval]  # what was measured, by name
+
+FIELDS = ("id", "paper", "sentence", "setting", "source")
+
+
+class Outcome(StrEnum):
+    """The four verdicts."""
+
+    SUPPORTED = "supported"
+    PARTLY = "supported only where"
+    NOT_SUPPORTED = "not supported at these settings"
+    UNTESTED = "cannot be tested here"
+
+
+class Judgement(NamedTuple):
+    """A verdict, what it is limited to or prevented by, and one sentence on what was seen."""
+
+    outcome: Outcome
+    sentence: str
+    condition: str = ""  # after "only where", or after "because"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words."""
+        if self.outcome is Outcome.PARTLY:
+            return f"{self.outcome} {self.condition}"
+        if self.outcome is Outcome.UNTESTED:
+            return f"{self.outcome}, because {self.condition}"
+        return str(self.outcome)
+
+
+def supported(sentence: str) -> Judgement:
+    """The claim holds in everything that was measured."""
+    return Judgement(Outcome.SUPPORTED, sentence)
+
+
+def supported_where(condition: str, sentence: str) -> Judgement:
+    """The claim holds in a part of what was measured, which the condition names."""
+    return Judgement(Outcome.PARTLY, sentence, condition)
+
+
+def not_supported(sentence: str) -> Judgement:
+    """The claim holds in nothing that was measured."""
+    return Judgement(Outcome.NOT_SUPPORTED, sentence)
+
+
+def untested(reason: str) -> Judgement:
+    """The numbers decide nothing, for this reason."""
+    return Judgement(Outcome.UNTESTED, f"No verdict: {reason}.", reason)
+
+
+def by_parts(parts: Mapping[str, bool], sentence: str) -> Judgement:
+    """The verdict on a claim of several parts: all hold, some, or none.
+
+    Args:
+        parts: whether each part holds, by the words that name it after "supported only where".
+        sentence: what was seen.
+    """
+    holding = [name for name, holds in parts.items() if holds]
+    if len(holding) == len(parts):
+        return supported(sentence)
+    return supported_where("; ".join(holding), sentence) if holding else not_supported(sentence)
+
+
+class Claim(NamedTuple):
+    """A published claim.
+
+    Attributes:
+        id: its number in our list, such as C1.
+        paper: authors, year, title or arXiv number.
+        sentence: what is claimed, in one sentence.
+        setting: what is run here to test it.
+        source: how sure we are of what the paper says.
+        missing: why it cannot be run; empty if it can.
+    """
+
+    id: str
+    paper: str
+    sentence: str
+    setting: str
+    source: str
+    missing: str = ""
+
+
+def claim_of(study: str, file: Mapping[str, Any]) -> Claim:
+    """The block `claim` of a study's file. Raises InputError, with the fields that it needs, if it is not complete."""
+    block = file.get("claim")
+    fields = {str(key): str(value) for key, value in block.items()} if isinstance(block, dict) else {}
+    lacking = [name for name in FIELDS if name not in fields]
+    unknown = [name for name in fields if name not in Claim._fields]
+    if lacking or unknown:
+        wrong = f"lacks {', '.join(lacking)}" if lacking else f"has unknown fields {', '.join(unknown)}"
+        raise InputError(f"study={study}: the block `claim` {wrong}; it has: {', '.join(Claim._fields)}")
+    return Claim(**fields)

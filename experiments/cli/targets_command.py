@@ -1,0 +1,82 @@
+"""The commands `fgtsva targets export` and `fgtsva targets run`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.cli.consoles import console, errors
+
+app = typer.Typer(
+    no_args_is_help=True, help="A benchmark of samplers: sequences of posteriors that bandits meet."
+)
+
+Names = Annotated[
+    list[str] | None, typer.Option("--target", help="A sequence; may be repeated. Default: all.")
+]
+
+
+@app.command("export")
+def export_(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the files go.")],
+    target: Names = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The four smallest, with short references.")] = False,
+) -> None:
+    """Write posteriors of recorded runs with data, gradient check values and reference draws (netCDF and JSON).
+
+    Example: fgtsva targets export targets
+    """
+    from experiments.targets.sequences import chosen
+
+    chosen(target, quick=quick)  # before JAX is imported
+    from experiments.targets.export import export
+
+    progress = partial(errors.print, style="dim", markup=False)
+    digests = export(folder, target, quick=quick, progress=progress)
+    console.print(f"{len(digests)} sequences: {folder}", soft_wrap=True, markup=False)
+
+
+@app.command("run")
+def run_(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of `fgtsva targets export`.")],
+    sampler: Annotated[
+        list[str] | None,
+        typer.Option("--sampler", help="file.py:Class, or a registered name; may be repeated."),
+    ] = None,
+    beside: Annotated[
+        str,
+        typer.Option(
+            "--beside", help="Registered samplers to compare with: names with commas, all, or none."
+        ),
+    ] = "all",
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Where the leaderboard goes.")
+    ] = Path("leaderboard"),
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", min=1, help="Seconds of a sampler on a target.")
+    ] = 600.0,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer chains and draws.")] = False,
+) -> None:
+    """Measure samplers on exported targets: errors against gradients and seconds, cold and following.
+
+    Example: fgtsva targets run targets --sampler my_file.py:MySampler --beside mala,nuts
+    """
+    from experiments.targets.leaderboard import check_spec, registered_samplers
+
+    others = {"all": registered_samplers(), "none": []}.get(beside, beside.split(","))
+    samplers = list(dict.fromkeys(check_spec(spec) for spec in [*(sampler or []), *others]))
+    from experiments.targets import leaderboard, page
+    from experiments.targets.measure import QUICK, Budget
+
+    budget = QUICK if quick else Budget()
+    limits = leaderboard.Limits(budget.num_chains, budget.calls, time_limit)
+    progress = partial(errors.print, style="dim", markup=False)
+    table = leaderboard.run(folder, samplers, limits, progress)
+    paths = page.write(output, table)
+    for row in leaderboard.standings(table).itertuples():
+        console.print(f"{row.score:8.2f}  {row.sampler}", markup=False)
+    failed = int((table["status"] == "failed").sum())
+    if failed:
+        errors.print(f"{failed} rows failed: see {paths[0]}", style="yellow", markup=False)
+    console.print(f"Leaderboard: {paths[-1]}", soft_wrap=True, markup=False)

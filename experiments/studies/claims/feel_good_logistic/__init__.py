@@ -1,0 +1,1 @@
+"""C12: Langevin Thompson sampling on a logistic bandit."""

@@ -1,0 +1,1 @@
+"""C15: joint, not marginal, predictive quality goes with regret."""

@@ -1,0 +1,1 @@
+"""C13: Langevin Monte Carlo against LinTS, NeuralTS and NeuralUCB."""

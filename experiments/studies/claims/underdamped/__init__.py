@@ -1,0 +1,1 @@
+"""C6: underdamped Langevin sampling needs of order sqrt(d) steps, overdamped of order d."""

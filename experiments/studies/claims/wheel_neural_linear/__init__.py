@@ -1,0 +1,1 @@
+"""C20: NeuralLinear on the wheel bandit has the regret that Riquelme et al. report."""

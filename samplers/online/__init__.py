@@ -1,0 +1,1 @@
+"""Posteriors of NumPyro programs that are followed as data arrive."""

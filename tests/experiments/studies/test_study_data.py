@@ -1,0 +1,40 @@
+"""Findings of the study `data` on synthetic regret, where the right sentences are known."""
+
+from helpers.synthetic_comparison import study, tree
+
+from experiments import studies
+from experiments.analysis.results import StudyResults
+
+REGRET = {"lints": 90.0, "greedy": 50.0, "epsilon_greedy": 70.0, "uniform": 100.0}
+
+
+def findings_of(default: float, tuned: float) -> list[str]:
+    composed = study("data", "environment=iris", "rounds=64", "runs=40")
+    data = {}
+    for cell in composed.cells:
+        agent = cell.flat["agent"]
+        total = REGRET.get(agent, default)
+        if cell.flat.get("posterior.eta") == 400:
+            total = tuned
+        data[cell.id] = tree(cell, total)
+    return studies.findings(StudyResults.from_cells("data", composed.cells, data, composed.comparison))
+
+
+def test_the_default_is_judged_by_paired_intervals():
+    beaten, greedy, near, *_, numbers = findings_of(default=50.0, tuned=49.0)
+    wins = "at default settings, the default Thompson agent has less regret on 1 of 1 datasets (iris)."
+    assert f"Against epsilon-greedy {wins}" in beaten
+    assert f"Against uniform {wins}" in beaten
+    assert greedy.startswith("Against greedy at default settings,")
+    assert "has less regret on 0 of 1 datasets; no difference found on iris " in greedy
+    assert "near if at most 1.1; near: iris 1.0" in near
+    assert "(Thompson, eta tuned: eta=400 (edge))" in near
+    assert "not near" not in near
+    assert numbers.startswith("iris, mean regret: Thompson (exact) ")
+
+
+def test_more_regret_is_said_to_be_more():
+    beaten, greedy, near, *_ = findings_of(default=80.0, tuned=40.0)
+    assert "has less regret on 0 of 1 datasets; more on iris +" in beaten
+    assert "more on iris +" in greedy
+    assert "near if at most 1.1; not near: iris " in near
