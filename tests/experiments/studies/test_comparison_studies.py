@@ -96,7 +96,7 @@ def test_a_comparison_of_algorithms_from_command_to_report(
         "Textbook and tuned settings",
     ):
         assert heading in page
-    assert ("Exponents</h2>" in page) == (name == "table1")
+    assert ("<summary>Exponents</summary>" in page) == (name == "table1")
     with open(here / "standings.csv", newline="") as file:
         assert {row["level"] for row in csv.DictReader(file)} == {"textbook", "tuned"}
     for figure in (here / "figures").iterdir():
