@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from experiments.config.cell import ENVIRONMENT_GROUPS, OMITTED, Cell, display_name
+from experiments.config.cell import ENVIRONMENT_GROUPS, GROUPS, OMITTED, Cell, display_name
 from experiments.config.text import setting_text
 from samplers.errors import InputError, did_you_mean
 
@@ -39,15 +39,20 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
 def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     """A label for each cell that distinguishes it from the others of its panel.
 
-    Where a sampler's settings are varied one at a time, only those that differ from their most common value are named.
+    A setting that differs between panels alone, as one that the data recommend, is not named. Where a sampler's settings
+    are varied one at a time, only those that differ from their most common value are named.
 
     Returns:
         Labels by the cells' ids.
     """
-    keys = [key for key in varied(cells) if not key.startswith((*ENVIRONMENT_GROUPS, "rounds"))]
-    groups = [
-        key for key in keys if key in ("agent", "posterior", "sampler", "reward", "likelihood", "exploration")
-    ] or ["sampler"]
+    within = {key for members in by_panel(cells).values() for key in varied(members)}
+    keys = [
+        key
+        for key in varied(cells)
+        if key in ("agent", "posterior", "sampler")
+        or (key in within and not key.startswith((*ENVIRONMENT_GROUPS, "rounds")))
+    ]
+    groups = [key for key in keys if key in GROUPS] or ["sampler"]
     settings = [key for key in keys if key not in groups]
     common = _most_common(cells, [key for key in settings if key.startswith("sampler.")])
     labels = {}

@@ -72,3 +72,13 @@ def test_cells_of_an_agent_that_is_not_installed_keep_its_name():
     (cell,) = compose(["agent=save", "environment=sparse"]).cells
     stored = type("Stored", (), {"id": "x", "flat": {**cell.flat, "agent": "elsewhere"}})()
     assert labels_of([stored]) == {"x": "elsewhere"}
+
+
+def test_settings_that_the_data_recommend_are_in_no_label():
+    """Of two environments with one posterior each, the panel says which; a setting of a grid is named."""
+    both = ["environment=sparse,iris", "sampler=exact,mala"]
+    ts = compose([*both, "posterior=ts"]).cells
+    assert len({cell.flat["posterior.eta"] for cell in ts}) == 2
+    assert set(labels_of(ts).values()) == {"exact", "mala"}
+    grid = compose([*both, "posterior=ts", "posterior.eta=1,2"]).cells
+    assert set(labels_of(grid).values()) == {"exact eta=1", "exact eta=2", "mala eta=1", "mala eta=2"}
