@@ -112,10 +112,10 @@ class Played(NamedTuple):
         num_gradients: Gradients of a draw after the data, the metric's included.
     """
 
-    values: Float[Array, "agents draws arms"]
-    acceptance_rate: Float[Array, " agents"]
-    divergent: Float[Array, " agents"]
-    num_gradients: Float[Array, " agents"]
+    values: Float[Array, "*agents draws arms"]
+    acceptance_rate: Float[Array, "*agents"]
+    divergent: Float[Array, "*agents"]
+    num_gradients: Float[Array, "*agents"]
 
 
 @partial(jax.jit, static_argnames=("environment_shape", "sizes"))
@@ -133,7 +133,7 @@ def play(
 
     def draw(state: ThompsonState, key: Array) -> tuple[ThompsonState, Any]:
         state, _, info = agent.act(key, state, following)
-        rewards = following.model.function(state.sampler.position)(data.next_round.actions)
+        rewards = following.model.function(state.sampler.position)(following.round.actions)
         return state, (rewards, info.num_gradients)
 
     def one(key: Array) -> tuple[Played, ThompsonState]:
@@ -165,7 +165,7 @@ def _reference_draws(agent: Thompson, state: ThompsonState, following: Round, ke
     position, num_divergent = draw_reference(key, target, round.model.draw, 4000)
 
     def quantities(x: Array) -> Array:
-        return jnp.append(round.model.function(x)(following.actions), target.logdensity(x))
+        return jnp.append(round.model.function(x)(round.round.actions), target.logdensity(x))
 
     flat = position.reshape(-1, position.shape[-1])
     return jax.lax.map(quantities, flat).reshape(*position.shape[:-1], -1), num_divergent

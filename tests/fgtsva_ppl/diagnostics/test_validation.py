@@ -69,7 +69,7 @@ def test_the_generator_at_a_tiny_size(monkeypatch, tmp_path):
     """gp has exact draws; MALA agrees with them."""
     page = tmp_path / "page.md"
     page.write_text(f"{BEGIN}\n{END}\n")
-    update_table(page, validation.validate(["mala"], ["gp"], Sizes(num_rounds=8, num_agents=16, num_draws=2)))
+    update_table(page, validation.validate(["mala"], ["gp"], Sizes(num_rounds=8, num_agents=16, num_draws=4)))
     ((key, row),) = table_rows(page.read_text()).items()
     assert key == ("gp", "mala")
     acceptance, _, _, mean_error = (float(column) for column in row.split("|")[3:7])

@@ -15,10 +15,11 @@ from scipy import stats
 from fgtsva_ppl import FGTSB, REWARDS, TS, InputError, Linear, LinearFunction
 from fgtsva_ppl.posteriors import posterior_target
 from fgtsva_ppl.posteriors.history import ReplayBuffer, SufficientStatistics, empty
+from fgtsva_ppl.posteriors.learned_features import current_features, start_features
 from fgtsva_ppl.posteriors.loss import gauss_newton
 from fgtsva_ppl.rewards import Reward, flat_model
 from fgtsva_ppl.rewards.inspection import _flat_model
-from fgtsva_ppl.types import Round
+from fgtsva_ppl.types import Round, Shape
 
 DIM = 3
 LOWER = np.array([[1.0, 0, 0], [0.3, 0.8, 0], [-0.2, 0.5, 0.6]])
@@ -252,7 +253,11 @@ def test_every_registered_reward_can_be_inspected_while_tracing(name):
     def density(position):
         model = flat_model(reward, 4, arms=2)
         history = empty(linear=model.linear, keep_actions=False, arms=2, dim=model.features, capacity=3)
-        round_ = Round(model.embed(jnp.eye(4)[:2]), jnp.asarray(1.0))
+        actions = model.embed(jnp.eye(4)[:2])
+        if model.learner is not None:  # its program takes the features of a network
+            learned = start_features(model, history, jax.random.key(1), Shape(2, 4, False, True))
+            actions = current_features(model, learned, actions)
+        round_ = Round(actions, jnp.asarray(1.0))
         return posterior_target(TS(), model, history, round_).logdensity(position)
 
     _flat_model.cache_clear()

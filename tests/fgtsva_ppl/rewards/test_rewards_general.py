@@ -33,7 +33,8 @@ FEATURES = jnp.asarray(np.random.default_rng(0).normal(size=(ARMS, DIM)))
 
 @pytest.mark.parametrize("name", rest_is_slow(REWARDS.names(), ["logistic", "hierarchical", "gp"]))
 def test_every_reward_runs_with_every_kind_of_round(name):
-    check(Contextual(dim=DIM, arms=ARMS), Thompson(reward=REWARDS.build(name)), rounds=5)
+    dim = ARMS  # per_arm needs a block of features for each arm
+    check(Contextual(dim=dim, arms=ARMS), Thompson(reward=REWARDS.build(name)), rounds=5)
 
 
 def test_a_logistic_reward_is_a_probability():
