@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # would fetch the newest ones.
 INSTALL = -m pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test slow targets lint types wheel constraints data setup clean distclean
+.PHONY: help demo test slow targets studies lint types wheel constraints data setup clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,13 @@ slow: $(READY) ## the tests that are marked slow, which CI runs too
 targets: $(READY) ## the benchmark of samplers at its quick size, which CI runs too
 	$(VENV)/bin/fgtsva targets export build/targets --quick
 	$(VENV)/bin/fgtsva targets run build/targets --quick --beside mala,nuts,psgld --output build/leaderboard
+
+STUDIES = $$($(PY) -c "from experiments.config.study_files import claim_names, study_names; print(*sorted(set(study_names()) - set(claim_names())))")
+studies: $(READY) ## run every study (STUDIES=...) and write its numbers to README and gallery: hours
+	@for study in $(STUDIES); do \
+	    $(VENV)/bin/fgtsva run study=$$study output=build/studies/$$study; \
+	    code=$$?; [ $$code -le 1 ] || exit $$code; `# 1: a cell failed, which its page says` \
+	    $(PY) -m experiments.cli.publish build/studies/$$study || exit 1; done
 
 lint: $(READY) ## ruff: rules and format
 	$(PY) -m ruff check

@@ -39,8 +39,8 @@ def by_panel(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
 def labels_of(cells: Sequence[Cell]) -> dict[str, str]:
     """A label for each cell that distinguishes it from the others of its panel.
 
-    A setting that differs between panels alone, as one that the data recommend, is not named. Where a sampler's settings
-    are varied one at a time, only those that differ from their most common value are named.
+    A setting that differs between panels alone, as one that the data recommend, is not named. Where a sampler's
+    settings are varied one at a time, only those that differ from their most common value are named.
 
     Returns:
         Labels by the cells' ids.

@@ -1,4 +1,4 @@
-"""The status of a cell: whether its sampler moved and stayed finite. Thresholds are in experiments/README.md."""
+"""The status of a cell: whether its sampler moved and stayed finite. Thresholds are in README.md."""
 
 import re
 from collections.abc import Mapping

@@ -116,13 +116,13 @@ def _sections(content: Content, view: dict[str, Any] | None) -> list[Section]:
         Section("failed", "Cells to look at", "failed", _failed(results)),
         Section("figures", "Figures", "figures", _with_failures(others, content.figures.failures)),
         Section("rounds", "A probed round", "round_view", view),
-        Section("tables", "Tables", "folded_tables", _tables(content)),
+        Section("tables", "Tables", "folded_tables", tables_of(content)),
         Section("choices", "Choices that the paper leaves open", "list", results.comparison.choices),
         Section("settings", "Settings and versions", "settings", _settings(results)),
     ]
 
 
-def _tables(content: Content) -> list[FoldedTable]:
+def tables_of(content: Content) -> list[FoldedTable]:
     """The tables that have rows."""
     results = content.results
     quality = tables.quality_table(results)
