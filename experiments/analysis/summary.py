@@ -78,12 +78,33 @@ def _numbers(data: xr.DataTree, pair: Pair | None, reference: xr.DataTree | None
         "compile_seconds": data.attrs["compile_seconds"],
     }
     if "diagnostics" in data.children:
+        if "seconds" in data["diagnostics"].attrs:  # older versions did not store it
+            row["diagnose_seconds"] = float(data["diagnostics"].attrs["seconds"])
         row |= {
             name: known_median(diagnostic(data, name))
             for name, metric in METRICS.items()
             if metric.in_summary
         }
     return row
+
+
+def defaults_note(rows: Sequence[Row]) -> str:
+    """A sentence on samplers whose default coordinates differ, which their names do not say; empty if there are none.
+
+    Args:
+        rows: the rows of the summary. Where the preconditioner is varied, their columns say it.
+    """
+    values: dict[str, set[str]] = {}
+    for row in rows:
+        if row.get(COORDINATES):
+            values.setdefault(str(row["sampler"]), set()).add(str(row[COORDINATES]))
+    if any(len(own) > 1 for own in values.values()) or len({*map(frozenset, values.values())}) < 2:
+        return ""
+    by_value: dict[str, list[str]] = {}
+    for sampler, (value,) in values.items():
+        by_value.setdefault(value, []).append(sampler)
+    listed = "; ".join(f"{value} ({', '.join(samplers)})" for value, samplers in by_value.items())
+    return f"Samplers differ in more than their kernel, by default also in the preconditioner: {listed}."
 
 
 def fraction_large_regret(final: Float[np.ndarray, " runs"], reference: Float[np.ndarray, " runs"]) -> float:

@@ -1,5 +1,6 @@
 """`fgtsva run`: computes a study, then analyses it."""
 
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from experiments.cli import completion, signals
+from experiments.cli import completion, signals, stages
 from experiments.cli.consoles import console, errors
 from experiments.config.text import counted
 
@@ -62,7 +63,7 @@ def run(
     for line in repeated(overrides) if not quiet else ():
         console.print(line, style="yellow", soft_wrap=True, markup=False)
     parse_request(overrides)  # a misspelt name or a wrong value is reported before JAX is imported
-    from experiments.cli import estimate, terminal
+    from experiments.cli import estimate, progress
     from experiments.config.compose import compose
     from experiments.execute import local_workers, runner
     from experiments.execute.estimate import estimate as estimate_study
@@ -75,7 +76,9 @@ def run(
     study = compose(overrides)
     configure(precision=study.precision, devices=study.devices)
     output = runner.folder_of(study)
-    expected = estimate_study(study, Job(study, output).is_finished)
+    job = Job(study, output)
+    computed = [index for index, cell in enumerate(study.cells) if not job.is_finished(cell)]
+    expected = estimate_study(study, job.is_finished)
     processes = local_workers.num_processes(study, expected, cores())
     if processes > 1:
         study = replace(study, devices=study.devices or max(1, cores() // processes))
@@ -95,19 +98,29 @@ def run(
     shown.print(f"[bold]{escape(study.title)}[/]: {counted(len(study.cells), 'cell')}")
     _print_notes(study, shown)
     num_probes = sum(len(study.diagnostics.probes(cell)) for cell in study.cells)
+    ends = [time.monotonic()]
     kept = f"Interrupted. Finished results are kept in {folder.path}"
     with signals.exit_message(kept, "The same command continues from there."):
         with (
             _connected(study.backend) as backend,
             local_workers.workers(processes - 1, overrides, folder, study.devices or 1, warn),
-            terminal.progress(
-                errors if not quiet else shown, study.cells, num_probes, expected
+            progress.progress(
+                errors if not quiet else shown,
+                study.cells,
+                num_probes,
+                expected,
+                None if quiet else folder,
+                shown,
             ) as report_progress,
         ):
             signals.run_in_thread(partial(runner.execute, study, folder, report_progress, warn, backend))
+        ends.append(time.monotonic())
         with folder.locks() as locks, locks.held("results"):
             analysis = signals.run_in_thread(partial(analyse, folder.path, warn))
+    ends.append(time.monotonic())
     _print_analysis(study, analysis, shown)
+    spent = stages.describe_time(ends, analysis.rows, computed, processes)
+    shown.print(spent, style="dim", soft_wrap=True, markup=False)
     if analysis.failures:
         for line in analysis.failures[:MAX_FAILURES]:
             errors.print(line, style="red", soft_wrap=True, markup=False)
@@ -136,6 +149,7 @@ def _connected(backend: "DaskBackend | None") -> "Iterator[Backend | None]":
 
 def _print_analysis(study: "Study", analysis: "Analysis", shown: Console) -> None:
     """Prints the table of results, and where the files are."""
+    from experiments.analysis.summary import defaults_note
     from experiments.cli import terminal
 
     shown.print(
@@ -143,6 +157,8 @@ def _print_analysis(study: "Study", analysis: "Analysis", shown: Console) -> Non
         if analysis.standings
         else terminal.summary_table(analysis.rows, shown.width, study.cells)
     )
+    if note := defaults_note(analysis.rows):
+        shown.print(note, style="dim", markup=False)
     shown.print(f"Results: {analysis.folder}", soft_wrap=True, markup=False)
     if analysis.has_verdicts:
         shown.print(f"Verdicts: {analysis.folder / 'verdicts.md'}", soft_wrap=True, markup=False)

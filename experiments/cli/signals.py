@@ -59,6 +59,11 @@ def replacing_lines(lines: int) -> Iterator[None]:
         yield
 
 
+def replace_lines(lines: int) -> None:
+    """From now on, inside such a block, the message replaces that many lines."""
+    _shown_lines[:] = [lines]
+
+
 @contextmanager
 def _replaced[T](values: list[T], new: Sequence[T]) -> Iterator[None]:
     before = values[:]

@@ -12,6 +12,7 @@ from experiments import studies
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, bootstrap, paired_difference
+from experiments.analysis.summary import defaults_note
 from experiments.cli.terminal import borderless, standings_table, summary_table
 from experiments.config.cell import Cell
 from experiments.config.text import counted, setting_text
@@ -34,6 +35,8 @@ def show(console: Console, folder: Path) -> None:
         if rows
         else summary_table(results.summary_rows, console.width, results.cells)
     )
+    if note := defaults_note(results.summary_rows):
+        console.print(note, style="dim", markup=False)
     num_missing = len(results.cells) - len(results.done)
     if num_missing:
         console.print(f"{num_missing} of {counted(len(results.cells), 'cell')} have no results")

@@ -1,30 +1,17 @@
-"""Tables and progress on a terminal."""
+"""Tables on a terminal."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from rich import box
-from rich.console import Console, Group, JustifyMethod, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from experiments.analysis.summary import NAMES, Row, interval_of, regret_gap_of
-from experiments.cli import signals
 from experiments.cli.columns import EDGES, GUTTER, fit_widths, total_width
 from experiments.config.cell import Cell
 from experiments.config.labels import by_panel, labels_of
-from experiments.config.text import format_duration, setting_text
-from experiments.execute.estimate import Estimate
-from experiments.execute.job import Progress as Report
+from experiments.config.text import setting_text
 
 
 def _number(value: object, digits: int = 2) -> str:
@@ -163,54 +150,3 @@ def standings_table(rows: Sequence[Row], width: int = 80) -> Group:
         parts += [Text(environment, style="bold"), table]
     caption = "tuned on another seed; growth: log2 of regret at the end over that at half time"
     return Group(*parts, Text(caption))
-
-
-@contextmanager
-def progress(
-    console: Console, cells: Sequence[Cell], num_probes: int, estimate: Estimate | None = None
-) -> Iterator[Report]:
-    """A bar over all rounds of all cells, with the current cell and the remaining time.
-
-    Args:
-        console: Where it is shown.
-        cells: The cells of the study.
-        num_probes: The number of probe rounds of all cells; 0 for no second bar.
-        estimate: Of the study, by which the remaining time weighs its cells; None for no remaining time.
-
-    Yields:
-        The function that `execute` reports progress to.
-    """
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("rounds"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=console,
-        transient=True,
-    )
-    rounds_done: dict[str, int] = {}
-    probes_done: dict[str, int] = {}
-    with signals.replacing_lines(2 if num_probes else 1), bar:
-        begin = time.monotonic()
-
-        def left() -> str:
-            if estimate is None:
-                return ""
-            done = {cell.id: rounds_done.get(cell.id, 0) / cell.rounds for cell in cells}
-            return f"left: {format_duration(estimate.seconds_left(time.monotonic() - begin, done))}"
-
-        simulating = bar.add_task("compiling", total=sum(cell.rounds for cell in cells), left=left())
-        diagnosing = bar.add_task("diagnosing", total=num_probes, visible=num_probes > 0, left="")
-
-        def report(cell: Cell, rounds: int, diagnosed: int) -> None:
-            rounds_done[cell.id], probes_done[cell.id] = rounds, diagnosed
-            bar.update(diagnosing, completed=sum(probes_done.values()))
-            names = " ".join(
-                str(cell.flat[key]) for key in ("environment", "sampler", "agent") if key in cell.flat
-            )
-            bar.update(simulating, completed=sum(rounds_done.values()), description=names, left=left())
-
-        yield report

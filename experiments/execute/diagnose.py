@@ -1,5 +1,6 @@
 """Computes diagnostics of a cell's sampler from stored states, as groups that ArviZ can read."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import jax
@@ -32,11 +33,13 @@ def diagnose(
 
     Returns:
         The group `diagnostics`, with variables (probed_run, probe), whose attribute `rejections` is the reason why
-        rounds have no reference, empty if all have one; and for each probe round `round_N/posterior` and
-        `round_N/sample_stats`, the chains of run 0 with variables (chain, draw, ...).
+        rounds have no reference, empty if all have one, and whose attribute `seconds` is the time it took; and for
+        each probe round `round_N/posterior` and `round_N/sample_stats`, the chains of run 0 with variables (chain,
+        draw, ...).
     """
     agent = cell.agent
     assert isinstance(agent, Thompson)
+    begin = time.monotonic()
     groups: Groups = {}
     qualities: list[Quality] = []
     for snapshot, samples in _probed(cell, agent, snapshots, runs, devices):
@@ -49,6 +52,7 @@ def diagnose(
     message = f"no reference for {len(rejections)} of {probed} probed rounds: {min(rejections, default='')}"
     groups["diagnostics"] = _metrics(qualities, [snapshot.round for snapshot in snapshots])
     groups["diagnostics"].attrs["rejections"] = message if rejections else ""
+    groups["diagnostics"].attrs["seconds"] = time.monotonic() - begin
     return groups
 
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from experiments.analysis.findings import MAX_FINDINGS
 from experiments.analysis.results import DONE, StudyResults
-from experiments.analysis.summary import records
+from experiments.analysis.summary import defaults_note, records
 from experiments.analysis.verdicts import Verdict
 from experiments.config.labels import varied
 from experiments.config.text import counted, setting_text
@@ -170,6 +170,7 @@ def _answer(content: Content, figure: dict[str, str] | None) -> dict[str, Any]:
         "rest": rest,
         "more": counted(len(rest), "more sentence") if rest else "",
         "figure": figure,
+        "note": defaults_note(content.results.summary_rows),
         "filters": _filters(content.results),
     }
 

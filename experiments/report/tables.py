@@ -40,6 +40,7 @@ HEADINGS = {
     "gradients_per_round": "gradients / round",
     "seconds": "computing, s",
     "compile_seconds": "compiling, s",
+    "diagnose_seconds": "diagnosing, s",
 }
 
 

@@ -22,7 +22,7 @@ from experiments.analysis.pairs import Pair
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, mean_interval, paired_difference, spearman
 from experiments.analysis.summary import LARGE_REGRET
-from experiments.cli import terminal
+from experiments.cli.progress import progress
 from experiments.config.compose import compose
 from experiments.config.study_files import study_names
 from fgtsva_ppl.diagnostics import METRICS
@@ -180,7 +180,7 @@ def test_probe_rounds_are_log_spaced_by_default():
 def test_progress_bar_counts_diagnosed_rounds(study):
     cells = study.cells
     console = Console(file=StringIO(), force_terminal=True, width=150)
-    with terminal.progress(console, cells, num_probes=2 * len(cells)) as tell:
+    with progress(console, cells, num_probes=2 * len(cells)) as tell:
         tell(cells[0], ROUNDS, 0)
         tell(cells[0], ROUNDS, 2)
         tell(cells[1], ROUNDS, 1)
