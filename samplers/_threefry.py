@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.extend.random import define_prng_impl
-from jaxtyping import Float, Int, Key, UInt32
+from jaxtyping import Bool, Float, Int, Key, UInt32
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
@@ -68,10 +68,34 @@ def uniform(
         return jax.random.uniform(key, tuple(shape), minval=minval, maxval=maxval)
     counts = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
     first, second = jax.random.key_data(key)
-    high, low = threefry(first, second, jnp.zeros_like(counts), counts)
-    bits = (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
-    fraction = jax.lax.bitcast_convert_type((bits >> np.uint64(12)) | ONE, jnp.float64) - 1.0
+    fraction = _to_unit(*threefry(first, second, jnp.zeros_like(counts), counts))
     return jnp.maximum(minval, fraction * (maxval - minval) + minval)
+
+
+def uniform_at(key: Key[Array, ""], first: Int[Array, ""], second: Int[Array, ""]) -> Float[Array, ""]:
+    """Returns the uniform number of a key at a pair of counters: a table of numbers, of which few are looked up."""
+    if not (is_supported(key) and jnp.result_type(float) == np.float64):
+        return jax.random.uniform(jax.random.fold_in(jax.random.fold_in(key, first), second))
+    words = jax.random.key_data(key)
+    return _to_unit(*threefry(words[0], words[1], first.astype(jnp.uint32), second.astype(jnp.uint32)))
+
+
+def bernoulli_and_uniform_at(
+    key: Key[Array, ""], first: Int[Array, ""], second: Int[Array, ""]
+) -> tuple[Bool[Array, ""], Float[Array, ""]]:
+    """Returns a fair coin beside `uniform_at`, from a bit that the uniform number does not use."""
+    if not (is_supported(key) and jnp.result_type(float) == np.float64):
+        here = jax.random.fold_in(jax.random.fold_in(key, first), second)
+        return jax.random.bernoulli(jax.random.fold_in(here, 0)), jax.random.uniform(here)
+    words = jax.random.key_data(key)
+    high, low = threefry(words[0], words[1], first.astype(jnp.uint32), second.astype(jnp.uint32))
+    return (low & np.uint32(1)) == 0, _to_unit(high, low)
+
+
+def _to_unit(high: UInt32[Array, "*shape"], low: UInt32[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """A number in [0, 1) from two words."""
+    bits = (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
+    return jax.lax.bitcast_convert_type((bits >> np.uint64(12)) | ONE, jnp.float64) - 1.0
 
 
 def normal(key: Key[Array, ""], shape: Sequence[int] = ()) -> Float[Array, "*shape"]:

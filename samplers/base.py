@@ -7,7 +7,6 @@ next target is another function.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -15,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
+from samplers._threefry import fold_in
 from samplers.target import Target
 
 EXACT, ASYMPTOTIC, BIASED = "exact", "asymptotically exact", "biased"
@@ -190,7 +190,7 @@ class Cost(NamedTuple):
 
 def fold_in_each(key: Key[Array, ""], indices: Int[Array, " steps"]) -> Key[Array, " steps"]:
     """Returns a key for each step: the randomness of most kernels."""
-    return jax.vmap(partial(jax.random.fold_in, key))(indices)
+    return fold_in(key, indices)
 
 
 class Kernel(NamedTuple):

@@ -83,11 +83,15 @@ class Preconditioned(NamedTuple):
         return gradient
 
 
-def whitened_tilt(target: Target) -> Preconditioned:
+def whitened_tilt(target: Target, whiten_arms: bool = False) -> Preconditioned:
     """Returns a tilted Gaussian in whitened coordinates, where its Gaussian factor has the identity as precision.
 
     log p(z) = -|z - mu|^2 / 2 + scale max_a <a, W z> with mu = W'b, where b is the shift. A gradient takes two products
     with W and one with the arms.
+
+    Args:
+        target: The target.
+        whiten_arms: Whether to compute W'a for all arms, so that a gradient takes one product with these.
     """
     assert target.gaussian is not None
     assert target.moments is not None
@@ -95,12 +99,19 @@ def whitened_tilt(target: Target) -> Preconditioned:
     precision, shift = target.gaussian
     root, (actions, scale) = target.moments().root, target.tilt
     centre = root.T @ shift
+    whitened = actions @ root if whiten_arms else None
+
+    def values(z: Array) -> Array:
+        return actions @ (root @ z) if whitened is None else whitened @ z
+
+    def whitened_arm(arm: Array) -> Array:
+        return root.T @ actions[arm] if whitened is None else whitened[arm]
 
     def logdensity(z: Array) -> Array:
-        return scale * jnp.max(actions @ (root @ z)) - jnp.sum((z - centre) ** 2) / 2
+        return scale * jnp.max(values(z)) - jnp.sum((z - centre) ** 2) / 2
 
     def gradient(z: Array) -> Array:
-        return centre - z + scale * (root.T @ actions[argmax(actions @ (root @ z))])
+        return centre - z + scale * whitened_arm(argmax(values(z)))
 
     return Preconditioned(
         logdensity=with_gradient(logdensity, gradient),
