@@ -26,11 +26,19 @@ class Outcome(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """A verdict, what it is limited to or prevented by, and one sentence on what was seen."""
+    """A verdict, what it is limited to or prevented by, and one sentence on what was seen.
+
+    Attributes:
+        outcome: which of the four.
+        sentence: what was seen.
+        condition: after "only where", or after "because".
+        parts: what the claim says, part by part, and whether it holds; None where the intervals leave it open.
+    """
 
     outcome: Outcome
     sentence: str
-    condition: str = ""  # after "only where", or after "because"
+    condition: str = ""
+    parts: tuple[tuple[str, bool | None], ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -62,17 +70,57 @@ def untested(reason: str) -> Judgement:
     return Judgement(Outcome.UNTESTED, f"No verdict: {reason}.", reason)
 
 
-def by_parts(parts: Mapping[str, bool], sentence: str) -> Judgement:
-    """The verdict on a claim of several parts: all hold, some, or none.
+def above(number: Interval, limit: float) -> bool | None:
+    """Whether a number is above a limit: certainly, certainly not, or None where its interval leaves it open."""
+    if number.low > limit:
+        return True
+    return False if number.high <= limit else None
+
+
+def below(number: Interval, limit: float) -> bool | None:
+    """Whether a number is below a limit: certainly, certainly not, or None where its interval leaves it open."""
+    if number.high < limit:
+        return True
+    return False if number.low >= limit else None
+
+
+def all_of(*answers: bool | None) -> bool | None:
+    """Whether all hold: False if one certainly does not, else None if one is open."""
+    if any(answer is False for answer in answers):
+        return False
+    return None if any(answer is None for answer in answers) else True
+
+
+def any_of(*answers: bool | None) -> bool | None:
+    """Whether one holds: True if one certainly does, else None if one is open."""
+    if any(answers):
+        return True
+    return None if any(answer is None for answer in answers) else False
+
+
+def near(number: Interval, target: float, slack: float) -> bool | None:
+    """Whether a number is within `slack` of a target: certainly, certainly not, or None where it is open."""
+    return all_of(above(number, target - slack), below(number, target + slack))
+
+
+def by_parts(parts: Mapping[str, bool | None], sentence: str) -> Judgement:
+    """The verdict on a claim of several parts: all hold, some, none, or none while some are open.
 
     Args:
-        parts: whether each part holds, by the words that name it after "supported only where".
+        parts: whether each part holds, by the words that name it after "supported only where"; None where it is open.
         sentence: what was seen.
     """
-    holding = [name for name, holds in parts.items() if holds]
-    if len(holding) == len(parts):
-        return supported(sentence)
-    return supported_where("; ".join(holding), sentence) if holding else not_supported(sentence)
+    named = tuple(parts.items())
+    holding = [name for name, holds in named if holds]
+    undecided = [name for name, holds in named if holds is None]
+    if len(holding) == len(named):
+        return Judgement(Outcome.SUPPORTED, sentence, "", named)
+    if holding:
+        return Judgement(Outcome.PARTLY, sentence, "; ".join(holding), named)
+    if undecided:
+        reason = f"the intervals leave open: {'; '.join(undecided)}"
+        return Judgement(Outcome.UNTESTED, sentence, reason, named)
+    return Judgement(Outcome.NOT_SUPPORTED, sentence, "", named)
 
 
 class Claim(NamedTuple):

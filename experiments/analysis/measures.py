@@ -11,6 +11,7 @@ from experiments.analysis.hyperparameters import growth, halves
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval, bootstrap, mean_interval, paired_ratio
 from experiments.config.cell import Cell
+from experiments.storage.codecs import values
 from samplers.errors import InputError
 
 RESAMPLES = 2_000
@@ -71,6 +72,25 @@ def growth_of(results: StudyResults, which: Which) -> Interval:
     return growth(halves(results.data[_pick(results, which).id]))
 
 
+def late_growth(results: StudyResults, which: Which) -> Interval:
+    """Growth exponent of one cell, early losses left out: log2 of the second half's regret over the second quarter's.
+
+    It is p for a regret of C + a T^p whatever C is, and 0 for C + a log T, where log2 R(T)/R(T/2) depends on C.
+    """
+    regret = values(results.data[_pick(results, which).id], "regret")
+    half, quarter = regret.shape[1] // 2, regret.shape[1] // 4
+    rows = np.stack(
+        [regret[:, half : 2 * half].sum(axis=1), regret[:, half - quarter : half].sum(axis=1)], axis=1
+    )
+
+    def exponent(rows: Float[np.ndarray, "*batch runs 2"]) -> Float[np.ndarray, "*batch"]:
+        late, before = np.moveaxis(rows.mean(axis=-2), -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log2(late / before))
+
+    return bootstrap(rows, exponent, resamples=RESAMPLES)
+
+
 def growth_difference(results: StudyResults, of: Which, to: Which) -> Interval:
     """Growth exponent of one cell less that of another; runs with the same random numbers are resampled together."""
     rows = np.concatenate([halves(results.data[_pick(results, one).id]) for one in (of, to)], axis=1)
@@ -99,8 +119,8 @@ def probed(results: StudyResults, metric: str, which: Which) -> Interval:
     cell = _pick(results, which)
     if "diagnostics" not in results.data[cell.id].children:
         raise MissingCellsError("diagnostics.runs=0: the rule needs diagnostics")
-    values = np.nanmean(diagnostic(results.data[cell.id], metric), axis=1)
-    return mean_interval(values[np.isfinite(values)])
+    by_run = np.nanmean(diagnostic(results.data[cell.id], metric), axis=1)
+    return mean_interval(by_run[np.isfinite(by_run)])
 
 
 def least_budget(
@@ -138,6 +158,23 @@ def _crossing(x: Float[np.ndarray, " budgets"], y: Float[np.ndarray, " budgets"]
         return NEVER
     share = (y[i] - 1) / (y[i] - y[i + 1])
     return float(np.exp(x[i] + share * (x[i + 1] - x[i])))
+
+
+def argmin(grid: Sequence[float], regrets: Float[np.ndarray, "grid runs"]) -> Interval:
+    """The value of a setting with the least mean regret; runs are resampled with all their values."""
+
+    def best(rows: Float[np.ndarray, "*batch runs grid"]) -> Float[np.ndarray, "*batch"]:
+        return np.asarray(np.asarray(grid, float)[rows.mean(axis=-2).argmin(axis=-1)])
+
+    return bootstrap(regrets.T, best, resamples=RESAMPLES)
+
+
+def difference(of: Interval, to: Interval) -> Interval:
+    """One number less another that is independent of it; the half-widths of their intervals add up in squares."""
+    value = of.value - to.value
+    low = np.hypot(of.value - of.low, to.high - to.value)
+    high = np.hypot(of.high - of.value, to.value - to.low)
+    return Interval(value, value - float(low), value + float(high))
 
 
 def slope(x: Sequence[float], y: Sequence[Interval]) -> Interval:

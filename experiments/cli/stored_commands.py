@@ -71,21 +71,38 @@ def atlas(
         ),
     ] = None,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("atlas.html"),
+    markdown: Annotated[
+        bool,
+        typer.Option(
+            "--markdown", help="Also write README.md of the claims, with small pictures, into this checkout."
+        ),
+    ] = False,
 ) -> None:
     """Put every published claim that was run on one page, with its verdict; the others with their command.
 
     Example: fgtsva run study=claims/two_divergences && fgtsva atlas
     """
+    from experiments.config.compose import compose
+    from experiments.execute.estimate import estimate
     from experiments.report import atlas as page
+    from experiments.report import atlas_table
     from experiments.storage.files import write_atomically
 
     places = folders or ([page.DEFAULT] if page.DEFAULT.is_dir() else [])
     found = page.find(places)  # raises for a folder that is none
     entries = page.gather(found, partial(errors.print, style="yellow", markup=False))
     write_atomically(output, page.render(entries).encode())
+    if markdown:
+        names = [entry.study for entry in entries if entry.judgement]
+        seconds = {name: estimate(compose([f"study={name}"]), lambda cell: False).seconds for name in names}
+        atlas_table.write(entries, seconds)
     for entry in entries:
         verdict = (
-            entry.judgement.verdict if entry.judgement else entry.claim.missing or f"not run: {entry.command}"
+            entry.judgement.verdict
+            if entry.judgement
+            else f"cannot be tested here, because {entry.claim.missing}"
+            if entry.claim.missing
+            else f"not run: {entry.command}"
         )
         size = f" ({entry.size})" if entry.size else ""
         console.print(f"{entry.claim.id:<8} {verdict}{size}", soft_wrap=True, markup=False)

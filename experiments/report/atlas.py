@@ -1,7 +1,8 @@
 """The atlas: every published claim on one page, with what was measured and the verdict, from stored studies."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -10,8 +11,10 @@ from experiments import studies
 from experiments.analysis.claims import Claim, Judgement, Numbers, claim_of
 from experiments.analysis.load import load_results
 from experiments.analysis.results import StudyResults
+from experiments.config.cell import Cell
+from experiments.config.compose import compose
 from experiments.config.study_files import claim_names, read_study
-from experiments.figures.draw import draw
+from experiments.figures.draw import Draft, draw
 from experiments.report import svg
 from experiments.report.page import asset, template
 from experiments.storage.layout import CONFIG, RESULTS
@@ -20,6 +23,8 @@ from fgtsva_ppl import __version__
 from samplers.errors import InputError
 
 DEFAULT = Path("results")
+SHOWN = 8  # numbers of a claim that are not folded
+PNG_DPI = 72
 HARMLESS = ("processes=", "devices=", "backend", "output=")  # overrides that change no number
 
 
@@ -37,6 +42,8 @@ class Entry(NamedTuple):
         size: what differs from the study's own settings, such as the quick size; empty if nothing does.
         folder: where the results are.
         command: what runs it.
+        runs: independent runs of a cell, each with its own seed.
+        png: the figure as a small PNG file; empty if there is none.
     """
 
     study: str
@@ -49,6 +56,8 @@ class Entry(NamedTuple):
     size: str = ""
     folder: str = ""
     command: str = ""
+    runs: int = 0
+    png: bytes = b""
 
 
 def find(folders: Sequence[Path]) -> list[Path]:
@@ -105,14 +114,22 @@ def _size(results: StudyResults) -> str:
     """What differs from the study's own settings, by its command; empty if nothing does."""
     words = results.command.split()[2:]
     changed = [word for word in words if not word.startswith((*HARMLESS, f"study={results.name}"))]
+    if not changed:
+        same = _content(results.cells) == _content(compose([f"study={results.name}"]).cells)
+        return "" if same else "cells of an earlier version of this study"
     return "quick size" if changed == ["quick=true"] else " ".join(changed)
+
+
+def _content(cells: Iterable[Cell]) -> set[str]:
+    """What is run, whatever the version of the code: a cell's id depends on that."""
+    return {f"{sorted(cell.flat.items())} {cell.rounds} {cell.runs} {cell.seed}" for cell in cells}
 
 
 def _entry(index: int, name: str, results: StudyResults | None) -> Entry:
     if results is None:
         return Entry(name, claim_of(name, read_study(name)), command=f"fgtsva run study={name}")
     assessment = RULES[name].assess(results)
-    figure, caption = _figure(results, f"c{index}-")
+    figure, caption, png = _figure(results, f"c{index}-")
     seconds = sum(
         float(tree.attrs["seconds"]) + float(tree.attrs["compile_seconds"]) for tree in results.data.values()
     )
@@ -126,20 +143,30 @@ def _entry(index: int, name: str, results: StudyResults | None) -> Entry:
         seconds / 60,
         _size(results),
         str(results.folder),
-        results.command or f"fgtsva run study={name}",
+        f"fgtsva run study={name}" if not _size(results) else results.command,
+        max((cell.runs for cell in results.done), default=0),
+        png,
     )
 
 
-def _figure(results: StudyResults, prefix: str) -> tuple[str, str]:
-    """The first figure of a study as an SVG element, and its caption; a line on why where it cannot be drawn."""
+def _figure(results: StudyResults, prefix: str) -> tuple[str, str, bytes]:
+    """The first figure of a study as an SVG element, its caption, and a PNG; a line on why where it cannot be drawn."""
     drafts = studies.figures(results)
     first = dict(list(drafts.items())[:1])
     with tempfile.TemporaryDirectory() as folder:
         drawn = draw(Path(folder), first)
         paths = [path for path in drawn.paths if path.suffix == ".svg"]
         if not paths:
-            return "", "; ".join(f"The figure could not be drawn: {line}" for line in drawn.failures)
-        return svg.inline(paths[0], prefix), drawn.captions[paths[0].stem]
+            return "", "; ".join(f"The figure could not be drawn: {line}" for line in drawn.failures), b""
+        return svg.inline(paths[0], prefix), drawn.captions[paths[0].stem], _small(first)
+
+
+def _small(drafts: Mapping[str, Draft]) -> bytes:
+    """A figure as a PNG of few pixels."""
+    (draft,) = drafts.values()
+    buffer = BytesIO()
+    draft.draw().savefig(buffer, format="png", dpi=PNG_DPI, bbox_inches="tight", metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def render(entries: Sequence[Entry]) -> str:
@@ -151,10 +178,12 @@ def render(entries: Sequence[Entry]) -> str:
         "judged": judged,
         "waiting": [entry for entry in entries if entry.judgement is None and entry.study],
         "missing": [entry for entry in entries if not entry.study],
-        "format": _format,
+        "format": format_number,
+        "shown": SHOWN,
     }
     return template("atlas.html.jinja").render(**content)
 
 
-def _format(value: float) -> str:
+def format_number(value: float) -> str:
+    """Three digits."""
     return f"{value:.3g}"

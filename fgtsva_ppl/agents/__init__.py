@@ -20,6 +20,7 @@ from fgtsva_ppl.agents.neural import (
     RandomisedPrior,
 )
 from fgtsva_ppl.agents.oful import OFUL, WeightedOFUL
+from fgtsva_ppl.agents.published_ulmc import PublishedULMC
 from fgtsva_ppl.agents.save import SAVE, LinVDTS
 from fgtsva_ppl.agents.thompson import EmbeddedRound, Thompson, ThompsonState
 from fgtsva_ppl.agents.ts_sa import AveragedLangevin
@@ -32,6 +33,7 @@ AGENTS.register("ensemble", Ensemble)
 AGENTS.register("linear_ensemble_plus_plus", LinearEnsemblePlusPlus)
 AGENTS.register("ts_sa", AveragedLangevin)
 AGENTS.register("beta_ts", BetaTS)
+AGENTS.register("published_ulmc", PublishedULMC)
 AGENTS.register("oful", OFUL)
 AGENTS.register("weighted_oful", WeightedOFUL)
 AGENTS.register("save", SAVE)
@@ -71,6 +73,7 @@ __all__ = [
     "NeuralLinear",
     "NeuralTS",
     "NeuralUCB",
+    "PublishedULMC",
     "RandomisedPrior",
     "Thompson",
     "ThompsonAgent",

@@ -15,6 +15,7 @@ from fgtsva_ppl.environments.classification import (
     TableBandit,
     Wine,
 )
+from fgtsva_ppl.environments.cube import Cube
 from fgtsva_ppl.environments.disjoint import Disjoint
 from fgtsva_ppl.environments.finite import FiniteClass
 from fgtsva_ppl.environments.linear import Contextual, Dense, Deterministic, Homoscedastic, Sparse
@@ -32,6 +33,7 @@ ENVIRONMENTS.register("deterministic", Deterministic)
 ENVIRONMENTS.register("homoscedastic", Homoscedastic)
 ENVIRONMENTS.register("contextual", Contextual)
 ENVIRONMENTS.register("disjoint", Disjoint)
+ENVIRONMENTS.register("cube", Cube)
 ENVIRONMENTS.register("finite", FiniteClass)
 ENVIRONMENTS.register("arms", Arms)
 ENVIRONMENTS.register("logistic", LogisticBandit)
@@ -60,6 +62,7 @@ __all__ = [
     "BreastCancer",
     "Contextual",
     "Covertype",
+    "Cube",
     "Dense",
     "Deterministic",
     "Digits",

@@ -30,6 +30,11 @@ class Arms(LinearEnvironment):
         doc="mean of one arm, drawn for each run, above that of all others; null: normal means",
     )
     spread: float = traced_float(default=1.0, gt=0, doc="standard deviation of the means, where gap is null")
+    vectors: int = static_int(
+        default=0,
+        ge=0,
+        doc="means are norms of vectors of this dimension with N(0, spread^2) entries; 0: normal",
+    )
     scale: float = traced_float(default=1.0, ge=0, doc="standard deviation of Gaussian noise")
     rewards: str = choice(
         default="gaussian",
@@ -57,6 +62,9 @@ class Arms(LinearEnvironment):
         bernoulli = self.rewards == "bernoulli"
         if self.gap is None and bernoulli:
             return Instance(jax.random.uniform(key, (self.arms,)), None)
+        if self.gap is None and self.vectors:
+            vectors = self.spread * jax.random.normal(key, (self.arms, self.vectors))
+            return Instance(jnp.linalg.norm(vectors, axis=1), None)
         if self.gap is None:
             return Instance(self.spread * jax.random.normal(key, (self.arms,)), None)
         best = jax.random.randint(key, (), 0, self.arms)

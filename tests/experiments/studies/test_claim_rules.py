@@ -21,35 +21,38 @@ def outcome(name, numbers):
     return judgement.outcome
 
 
-def spreads(narrow, wide):
-    return {
-        "growth exponent, spread 0.5, less that of exact draws": narrow,
-        "regret, spread 0.5, over that of exact draws": 0.9,
-        "growth exponent, spread 2, less that of exact draws": wide,
-        "regret, spread 2, over that of exact draws": 2.0,
-    }
+WIDE = (1.0, -9.0, 11.0)  # an interval that decides nothing
+
+
+def spreads(narrow, wide, growth=0.3):
+    numbers = {}
+    for spread, more in (("0.5", narrow), ("2", wide)):
+        numbers[f"growth exponent, spread {spread}"] = growth
+        numbers[f"exponent above that of exact draws, spread {spread}"] = more
+        numbers[f"regret over that of exact draws, spread {spread}"] = 1.5
+    return numbers
 
 
 @pytest.mark.parametrize(
-    ("narrow", "wide", "expected"),
+    ("numbers", "expected"),
     [
-        (0.0, -0.1, Outcome.SUPPORTED),
-        (0.5, 0.0, Outcome.PARTLY),
-        (0.5, 0.4, Outcome.NOT_SUPPORTED),
-        (0.0, (0.1, 0.0, 0.3), Outcome.UNTESTED),
+        (spreads(0.0, -0.1), Outcome.SUPPORTED),
+        (spreads(0.5, 0.0), Outcome.PARTLY),
+        (spreads(0.5, 0.4, growth=1.0), Outcome.NOT_SUPPORTED),
+        (spreads(0.5, (0.1, 0.0, 0.3), growth=1.0), Outcome.UNTESTED),
     ],
 )
-def test_two_divergences(narrow, wide, expected):
-    assert outcome("two_divergences", spreads(narrow, wide)) == expected
+def test_two_divergences(numbers, expected):
+    assert outcome("two_divergences", numbers) == expected
 
 
 def divergences(little=1.0, much=1.0, little_forced=0.3, much_forced=1.0, exact=0.2):
     return {
-        "growth exponent, exact draws": exact,
-        "growth exponent, too little": little,
-        "growth exponent, too much": much,
-        "growth exponent, too little, forced exploration": little_forced,
-        "growth exponent, too much, forced exploration": much_forced,
+        "late growth exponent, exact draws": exact,
+        "late growth exponent, too little": little,
+        "late growth exponent, too much": much,
+        "late growth exponent, too little, forced 5/t": little_forced,
+        "late growth exponent, too much, forced 5/t": much_forced,
     }
 
 
@@ -58,8 +61,10 @@ def divergences(little=1.0, much=1.0, little_forced=0.3, much_forced=1.0, exact=
     [
         ({}, Outcome.SUPPORTED),
         ({"little": 0.5}, Outcome.PARTLY),
+        ({"little": WIDE}, Outcome.PARTLY),
         ({"little": 0.5, "much": 0.5, "little_forced": 1.0, "much_forced": 0.4}, Outcome.NOT_SUPPORTED),
         ({"exact": (0.7, 0.4, 1.0)}, Outcome.UNTESTED),
+        (dict.fromkeys(("little", "much", "little_forced", "much_forced"), WIDE), Outcome.UNTESTED),
     ],
 )
 def test_fixed_divergence(changes, expected):
@@ -69,6 +74,10 @@ def test_fixed_divergence(changes, expected):
 def steps(warm, cold, growth=0.3):
     numbers = {f"regret over exact, warm start, K={k}": value for k, value in warm.items()}
     numbers |= {f"regret over exact, cold start, K={k}": value for k, value in cold.items()}
+    numbers |= {
+        f"cold start over warm start, K={k}": WIDE if WIDE in (warm[k], cold[k]) else cold[k] / warm[k]
+        for k in warm
+    }
     return numbers | {f"growth exponent, warm start, K={k}": growth for k in warm}
 
 
@@ -77,8 +86,8 @@ def steps(warm, cold, growth=0.3):
     [
         (steps({1: 2.0, 5: 1.1, 100: 1.0}, {1: 9.0, 5: 3.0, 100: 1.0}), Outcome.SUPPORTED),
         (steps({1: 2.0, 5: 1.1, 100: 1.0}, {1: 2.0, 5: 1.1, 100: 1.0}), Outcome.PARTLY),
-        (steps({1: 9.0, 5: 5.0, 100: 1.8}, {1: 9.0, 5: 5.0, 100: 1.8}), Outcome.NOT_SUPPORTED),
-        (steps({1: (1.6, 1.2, 2), 5: (1.5, 1.1, 2)}, {1: 9.0, 5: 5.0}), Outcome.UNTESTED),
+        (steps({1: 9.0, 5: 5.0, 100: 1.8}, {1: 9.0, 5: 5.0, 100: 1.8}, 0.9), Outcome.NOT_SUPPORTED),
+        (steps({1: WIDE, 5: WIDE}, {1: WIDE, 5: WIDE}, WIDE), Outcome.UNTESTED),
     ],
 )
 def test_constant_steps(numbers, expected):
@@ -90,8 +99,9 @@ def test_constant_steps(numbers, expected):
     [
         (0.6, 0.0, Outcome.SUPPORTED),
         (0.6, 0.5, Outcome.PARTLY),
+        (0.6, (0.3, -0.2, 0.8), Outcome.PARTLY),
         (-0.1, 0.5, Outcome.NOT_SUPPORTED),
-        ((0.3, -0.2, 0.8), 0.0, Outcome.UNTESTED),
+        ((0.3, -0.2, 0.8), 0.5, Outcome.UNTESTED),
     ],
 )
 def test_condition_number(plain, preconditioned, expected):
@@ -103,15 +113,21 @@ def test_condition_number(plain, preconditioned, expected):
 
 
 @pytest.mark.parametrize(
-    ("exact", "rough", "expected"),
+    ("exact", "rough", "best", "least", "expected"),
     [
-        (0.7, 1.5, Outcome.SUPPORTED),
-        (0.7, 0.5, Outcome.PARTLY),
-        (1.0, 0.5, Outcome.NOT_SUPPORTED),
+        (0.7, 1.5, 0.1, 0.0, Outcome.SUPPORTED),
+        (0.7, 0.5, 0.1, 0.1, Outcome.PARTLY),
+        (1.1, 0.5, 0.0, 0.1, Outcome.NOT_SUPPORTED),
+        (WIDE, WIDE, (0.1, 0.0, 1.0), (0.0, 0.0, 0.1), Outcome.UNTESTED),
     ],
 )
-def test_bonus_accuracy(exact, rough, expected):
-    numbers = {"sparse, exact draws, c=0.1": exact, "sparse, K=1, the least accurate, c=0.1": rough}
+def test_bonus_accuracy(exact, rough, best, least, expected):
+    numbers = {
+        "sparse, exact draws, c=0.1": exact,
+        "sparse, best c, exact draws": best,
+        "sparse, K=1, the least accurate, c=0.1": rough,
+        "sparse, best c, the least accurate": least,
+    }
     assert outcome("bonus_accuracy", numbers) == expected
 
 
@@ -128,7 +144,8 @@ def dimensions(over, under, least=4.0):
     [
         (dimensions(1.0, 0.5), Outcome.SUPPORTED),
         (dimensions(0.6, 0.2), Outcome.PARTLY),
-        (dimensions(0.2, 0.6), Outcome.NOT_SUPPORTED),
+        (dimensions(0.2, 0.9), Outcome.NOT_SUPPORTED),
+        (dimensions(WIDE, WIDE), Outcome.UNTESTED),
         (dimensions(0.0, 0.0, least=(1.0, 1.0, 1.0)), Outcome.UNTESTED),
         (dimensions(1.0, (0.5, -float("inf"), float("inf"))), Outcome.UNTESTED),
         (dimensions(1.0, 0.5, least=(float("inf"), 4.0, float("inf"))), Outcome.UNTESTED),
@@ -138,14 +155,14 @@ def test_underdamped(numbers, expected):
     assert outcome("underdamped", numbers) == expected
 
 
-def ensembles(smallest=1.0, enough=1.1, few=1.1, plain=20.0, plus=6.0):
+def ensembles(one=1.0, two=0.95, enough=1.1, least=20.0):
     return {
-        "growth exponent, ensemble, 1 members": smallest,
+        "growth exponent, ensemble, 1 members": one,
+        "growth exponent, ensemble, 2 members": two,
         "regret over exact, ensemble, 1 members": 9.0,
         "regret over exact, ensemble, 32 members": enough,
-        "regret over exact, Ensemble++, 8 members": few,
-        "least members, ensemble": plain,
-        "least members, Ensemble++": plus,
+        "regret over exact, Ensemble++, 32 members": 9.0,
+        "least members, ensemble": least,
     }
 
 
@@ -153,12 +170,38 @@ def ensembles(smallest=1.0, enough=1.1, few=1.1, plain=20.0, plus=6.0):
     ("changes", "expected"),
     [
         ({}, Outcome.SUPPORTED),
-        ({"few": 2.0}, Outcome.PARTLY),
-        ({"smallest": 0.4, "enough": 2.0, "few": 2.0, "plus": 30.0}, Outcome.NOT_SUPPORTED),
+        ({"enough": 2.0}, Outcome.PARTLY),
+        ({"one": 0.4, "two": 0.4, "enough": 2.0}, Outcome.NOT_SUPPORTED),
+        ({"one": WIDE, "two": 0.4, "enough": 2.0}, Outcome.UNTESTED),
     ],
 )
 def test_ensemble_size(changes, expected):
     assert outcome("ensemble_size", ensembles(**changes)) == expected
+
+
+def members(excess=0.01, dims=1.0, arms=0.0, plus=4.0, plain=20.0):
+    at = "d=40, 1,000 arms"
+    return {
+        f"least members, Ensemble++, {at}": plus,
+        f"least members, ensemble, {at}": plain,
+        "excess regret per round, Ensemble++, 8 members, d=50, 10,000 arms": excess,
+        "slope of the least members in d": dims,
+        "slope of the least members in the arms": arms,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"excess": (0.01, 0.0, 0.015)}, Outcome.SUPPORTED),
+        ({"excess": 0.1}, Outcome.PARTLY),
+        ({"excess": -0.1, "dims": 0.0, "arms": 1.0, "plus": 30.0}, Outcome.NOT_SUPPORTED),
+        ({"excess": 0.1, "dims": WIDE, "arms": 1.0, "plus": 30.0}, Outcome.UNTESTED),
+        ({"excess": 0.1, "dims": (float("nan"),) * 3, "arms": 1.0, "plus": 30.0}, Outcome.UNTESTED),
+    ],
+)
+def test_ensemble_plus_plus(changes, expected):
+    assert outcome("ensemble_plus_plus", members(**changes)) == expected
 
 
 def refreshes(regret, growth=0.0, fewer=100.0):
@@ -175,7 +218,7 @@ def refreshes(regret, growth=0.0, fewer=100.0):
         (refreshes(1.5), Outcome.SUPPORTED),
         (refreshes(1.5, growth=0.5), Outcome.PARTLY),
         (refreshes(9.0, growth=0.5, fewer=2.0), Outcome.NOT_SUPPORTED),
-        (refreshes((2.5, 1.0, 4.0)), Outcome.UNTESTED),
+        (refreshes((2.5, 1.0, 4.0), growth=0.5, fewer=2.0), Outcome.UNTESTED),
     ],
 )
 def test_doubling_refresh(numbers, expected):
@@ -188,6 +231,7 @@ def test_doubling_refresh(numbers, expected):
         (0.95, 0.3, 4.0, Outcome.SUPPORTED),
         (0.5, 0.3, 4.0, Outcome.PARTLY),
         (0.5, 0.9, 0.5, Outcome.NOT_SUPPORTED),
+        (WIDE, WIDE, WIDE, Outcome.UNTESTED),
     ],
 )
 def test_pessimistic_class(ts, fgts, times, expected):
@@ -216,6 +260,7 @@ def averaged(exact, others):
         ((1.1, 1.2), (0.5, 0.6), Outcome.SUPPORTED),
         ((1.1, 9.0), (0.5, 3.0), Outcome.PARTLY),
         ((5.0, 9.0), (2.0, 3.0), Outcome.NOT_SUPPORTED),
+        ((WIDE, WIDE), (WIDE, WIDE), Outcome.UNTESTED),
     ],
 )
 def test_averaged_steps(exact, others, expected):
@@ -236,6 +281,7 @@ def showdown(published, one):
         ((0.5, 3.0), (0.5, 3.0), Outcome.SUPPORTED),
         ((0.5, 3.0), (1.0, 1.0), Outcome.PARTLY),
         ((1.0, 1.0), (1.0, 1.0), Outcome.NOT_SUPPORTED),
+        ((WIDE, WIDE), (1.0, 1.0), Outcome.UNTESTED),
     ],
 )
 def test_showdown_linear(published, one, expected):
@@ -243,17 +289,60 @@ def test_showdown_linear(published, one, expected):
 
 
 @pytest.mark.parametrize(
-    ("joint", "marginal", "expected"),
+    ("joint", "marginal", "more", "expected"),
     [
-        (0.9, (0.1, -0.3, 0.4), Outcome.SUPPORTED),
-        (0.9, (0.85, 0.7, 0.95), Outcome.PARTLY),
-        (0.3, 0.8, Outcome.NOT_SUPPORTED),
-        ((0.3, -0.5, 0.8), (0.1, -0.4, 0.7), Outcome.UNTESTED),
+        (0.9, (0.1, -0.3, 0.4), 0.8, Outcome.SUPPORTED),
+        (0.9, (0.85, 0.7, 0.95), 0.05, Outcome.PARTLY),
+        (0.3, 0.8, -0.5, Outcome.NOT_SUPPORTED),
+        ((0.3, -0.5, 0.8), (0.1, -0.4, 0.7), 0.2, Outcome.UNTESTED),
+        ((0.6, 0.2, 0.8), (0.5, 0.1, 0.7), (0.1, -0.2, 0.4), Outcome.UNTESTED),
     ],
 )
-def test_joint_predictions(joint, marginal, expected):
-    numbers = {"joint log-loss, 10 arms": joint, "marginal log-loss, 1 arm": marginal}
+def test_joint_predictions(joint, marginal, more, expected):
+    numbers = {
+        "joint log-loss, 10 arms": joint,
+        "marginal log-loss, 1 arm": marginal,
+        "joint less marginal, difference of correlations": more,
+    }
     assert outcome("joint_predictions", numbers) == expected
+
+
+@pytest.mark.parametrize(
+    ("times", "faster", "expected"),
+    [
+        (1.2, 0.0, Outcome.SUPPORTED),
+        (1.2, 0.4, Outcome.PARTLY),
+        (4.0, 0.4, Outcome.NOT_SUPPORTED),
+        (4.0, WIDE, Outcome.UNTESTED),
+    ],
+)
+def test_variational(times, faster, expected):
+    numbers = {
+        "regret over exact, full covariance, 20 steps": times,
+        "growth exponent less that of exact draws, full covariance, 20 steps": faster,
+        "regret over exact, diagonal, 20 steps": 9.0,
+    }
+    assert outcome("variational", numbers) == expected
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        ((0.5, 0.5, 0.5, 0.5), Outcome.SUPPORTED),
+        ((0.5, 2.0, 2.0, 2.0), Outcome.PARTLY),
+        ((2.0, 2.0, 2.0, 2.0), Outcome.NOT_SUPPORTED),
+        ((2.0, WIDE, 2.0, 2.0), Outcome.UNTESTED),
+    ],
+)
+def test_published_ulmc(ratios, expected):
+    variants = (
+        "as published",
+        "without the append",
+        "with the right sign",
+        "with the right sign and without the append",
+    )
+    numbers = {f"underdamped over overdamped, {v}": r for v, r in zip(variants, ratios, strict=True)}
+    assert outcome("published_ulmc", numbers) == expected
 
 
 def shares(published, adam):

@@ -5,14 +5,19 @@ import pytest
 
 from experiments import studies
 from experiments.analysis.claims import (
+    above,
+    all_of,
+    any_of,
+    below,
     by_parts,
     claim_of,
+    near,
     not_supported,
     supported,
     supported_where,
     untested,
 )
-from experiments.analysis.measures import least_budget, slope
+from experiments.analysis.measures import argmin, difference, least_budget, slope
 from experiments.analysis.statistics import Interval
 from experiments.config.compose import compose
 from experiments.config.request import parse_request
@@ -60,9 +65,28 @@ def test_verdicts_in_words():
     assert supported_where("d is small", "s").verdict == "supported only where d is small"
     assert not_supported("s").verdict == "not supported at these settings"
     assert untested("it is noisy").verdict == "cannot be tested here, because it is noisy"
-    assert by_parts({"a": True, "b": True}, "s") == supported("s")
-    assert by_parts({"a": True, "b": False}, "s") == supported_where("a", "s")
-    assert by_parts({"a": False, "b": False}, "s") == not_supported("s")
+
+
+def test_parts_hold_or_not_or_are_open():
+    for parts, verdict in (
+        ((True, True), "supported"),
+        ((True, False), "supported only where a"),
+        ((True, None), "supported only where a"),
+        ((False, False), "not supported at these settings"),
+        ((False, None), "cannot be tested here, because the intervals leave open: b"),
+    ):
+        judgement = by_parts(dict(zip("ab", parts, strict=True)), "s")
+        assert judgement.verdict == verdict
+        assert judgement.parts == tuple(zip("ab", parts, strict=True))
+
+
+def test_an_interval_that_holds_the_limit_decides_nothing():
+    low, high, open_ = Interval(1, 0, 2), Interval(8, 7, 9), Interval(5, 1, 9)
+    assert [above(x, 5) for x in (low, high, open_)] == [False, True, None]
+    assert [below(x, 5) for x in (low, high, open_)] == [True, False, None]
+    assert [near(x, 1, 3) for x in (low, high, open_)] == [True, False, None]
+    assert (all_of(True, None), all_of(False, None), all_of(True, True)) == (None, False, True)
+    assert (any_of(True, None), any_of(False, None), any_of(False, False)) == (True, None, False)
 
 
 def test_an_incomplete_block_names_what_it_lacks():
@@ -90,6 +114,19 @@ def test_slope_of_a_power_law():
     assert np.isnan(slope(x[:2], [Interval(1, 1, 1), Interval(np.inf, 1, np.inf)]).value)
 
 
+def test_the_best_setting_of_a_grid_has_an_interval():
+    rng = np.random.default_rng(0)
+    clear = argmin([0.0, 0.1, 1.0], np.array([[3.0], [1.0], [2.0]]) + 0.01 * rng.normal(size=(3, 50)))
+    assert clear == (0.1, 0.1, 0.1)
+    vague = argmin([0.0, 0.1, 1.0], np.array([[1.0], [1.0], [2.0]]) + 0.5 * rng.normal(size=(3, 50)))
+    assert (vague.low, vague.high) == (0.0, 0.1)
+
+
+def test_difference_of_independent_numbers():
+    found = difference(Interval(1.0, 0.7, 1.3), Interval(0.5, 0.1, 0.9))
+    assert found == pytest.approx((0.5, 0.0, 1.0))
+
+
 def test_a_missing_cell_gives_no_verdict():
     """Overrides may leave out what a rule needs."""
     from experiments.analysis.results import StudyResults
@@ -97,5 +134,5 @@ def test_a_missing_cell_gives_no_verdict():
     empty = StudyResults.from_cells("claims/two_divergences", (), {})
     judgement = RULES["claims/two_divergences"].assess(empty).judgement
     assert judgement.verdict.startswith(
-        "cannot be tested here, because there is no finished cell with sampler=control"
+        "cannot be tested here, because there is no finished cell with sampler=exact"
     )

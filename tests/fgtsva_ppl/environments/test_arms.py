@@ -7,13 +7,27 @@ import pytest
 from helpers.montecarlo import SEED, assert_mean
 
 from fgtsva_ppl import TS, Linear, Thompson
-from fgtsva_ppl.agents import BetaTS
-from fgtsva_ppl.environments import Arms, Disjoint, FiniteClass
+from fgtsva_ppl.agents import AGENTS, BetaTS
+from fgtsva_ppl.environments import Arms, Cube, Disjoint, FiniteClass
 from fgtsva_ppl.posteriors.exact import gaussian_part
 from fgtsva_ppl.rewards.finite import class_table, pessimistic_table
+from fgtsva_ppl.simulation import check
 from fgtsva_ppl.types import Round
-from samplers import Exact
+from samplers import SAMPLERS, Exact
 from samplers.errors import InputError
+
+NEEDS_MORE = {"polya_gamma"}  # its posterior is that of a logistic reward
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rewards", ["gaussian", "bernoulli"])
+def test_every_sampler_and_agent_runs_on_arms(rewards):
+    environment = Arms(arms=3, rewards=rewards)
+    for name in SAMPLERS.names():
+        if name not in NEEDS_MORE:
+            check(environment, Thompson(posterior=TS(), sampler=SAMPLERS.build(name)), 4)
+    for name in AGENTS.names():
+        check(environment, AGENTS.build(name), 4)
 
 
 def test_one_arm_is_better_by_the_gap():
@@ -75,6 +89,28 @@ def test_disjoint_arms_share_the_context_and_no_coefficient():
     context = np.asarray(round.actions[0, :2])
     assert np.asarray(round.actions) == pytest.approx(np.kron(np.eye(3), context))
     assert np.asarray(outcome.means) == pytest.approx(np.asarray(instance.theta).reshape(3, 2) @ context)
+
+
+def test_means_that_are_norms_of_vectors():
+    """The mean square of a norm of d entries N(0, s^2) is d s^2."""
+    environment = Arms(arms=4, vectors=3, spread=2.0)
+    keys = jax.random.split(jax.random.key(SEED), 2000)
+    norms = np.asarray(jax.vmap(lambda key: environment.start(key).theta)(keys))
+    assert np.all(norms > 0)
+    assert_mean(norms**2, np.full(4, 12.0))
+
+
+def test_arms_in_a_cube_stay_for_a_run():
+    environment = Cube(dim=4, arms=500, scale=0.5)
+    instance = environment.start(jax.random.key(SEED))
+    actions = np.asarray(instance.actions)
+    assert actions.shape == (500, 4)
+    assert_mean(actions, np.zeros(4))
+    assert_mean(actions**2, np.full(4, 1 / 12))  # the square of a uniform on [-1/2, 1/2]
+    assert np.abs(actions).max() <= 0.5
+    rounds = [environment.round(jax.random.key(t), instance, jnp.asarray(t))[0] for t in range(2)]
+    assert np.array_equal(rounds[0].actions, rounds[1].actions)
+    assert environment.shape == (500, 4, True, True)
 
 
 def test_the_pessimistic_class():

@@ -22,7 +22,8 @@ from samplers.settings import settings, static, traced_float
 
 SMALL = {"sparse": {"dim": 3}, "dense": {"dim": 3}, "deterministic": {"dim": 3}, "homoscedastic": {"dim": 3},
          "contextual": {"dim": 3, "arms": 8}, "finite": {"arms": 4},
-         "arms": {"arms": 4}, "disjoint": {"arms": 4, "context_dim": 2}}  # fmt: skip
+         "arms": {"arms": 4}, "disjoint": {"arms": 4, "context_dim": 2},
+         "cube": {"dim": 3, "arms": 5}}  # fmt: skip
 
 
 @settings

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts
+from experiments.analysis.claims import Judgement, Numbers, below, by_parts
 from experiments.analysis.measures import cell_of, growth_of, ratio
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -45,9 +45,9 @@ def judge(numbers: Numbers) -> Judgement:
     for name in READINGS:
         exact = numbers[f"regret over exact, TS-SA-style, {name}"]
         others = [numbers[f"regret over {other}, TS-SA-style, {name}"] for other in OTHERS]
-        parts[f"{name}: near exact draws"] = exact.high < CLOSE
+        parts[f"{name}: near exact draws"] = below(exact, CLOSE)
         for other, number in zip(OTHERS, others, strict=True):
-            parts[f"{name}: less regret than {other}"] = number.high < 1
+            parts[f"{name}: less regret than {other}"] = below(number, 1)
         seen.append(f"{exact.value:.2f} times that of exact draws with {name}")
     return by_parts(parts, f"With one averaged step of fixed size regret is {' and '.join(seen)}.")
 

@@ -1,9 +1,10 @@
 """Regret at each c over that at c=0: of exact draws, and of the least accurate sampler."""
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts
-from experiments.analysis.measures import ratio, values_of
+from experiments.analysis.claims import Judgement, Numbers, above, any_of, below, by_parts
+from experiments.analysis.measures import argmin, final, ratio, values_of
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.figures.claims import numbers_along
@@ -27,8 +28,17 @@ def _ratios(results: StudyResults, environment: str) -> dict[str, dict[float, In
     }
 
 
+def _best(results: StudyResults, environment: str, name: str) -> Interval:
+    """The c of the grid with the least mean regret."""
+    own: dict[str, object] = {"sampler": "exact", "environment": environment}
+    if name != "exact draws":
+        own |= {"sampler": "sgld", "sampler.num_steps": int(name.removeprefix("K="))}
+    grid = values_of(results, "posterior.c", environment=environment)
+    return argmin(grid, np.stack([final(results, own | {"posterior.c": c}) for c in grid]))
+
+
 def measure(results: StudyResults) -> dict[str, Interval]:
-    """The ratios of exact draws and of the fewest steps."""
+    """The ratios of exact draws and of the fewest steps, and the c with the least regret of each."""
     numbers = {}
     for environment in values_of(results, "environment"):
         ratios = _ratios(results, environment)
@@ -36,28 +46,35 @@ def measure(results: StudyResults) -> dict[str, Interval]:
             kind = "exact draws" if name == "exact draws" else f"{name}, the least accurate"
             for c, number in ratios[name].items():
                 numbers[f"{environment}, {kind}, c={c:g}"] = number
+            numbers[f"{environment}, best c, {kind.rpartition(', ')[2]}"] = _best(results, environment, name)
     return numbers
 
 
 def judge(numbers: Numbers) -> Judgement:
-    """In each environment: some bonus certainly helps exact draws, and some certainly hurts the least accurate."""
+    """In each environment: a bonus helps exact draws, hurts the least accurate, and the best c falls."""
     parts, seen = {}, []
     for environment in dict.fromkeys(name.partition(",")[0] for name in numbers):
         own = {name: n for name, n in numbers.items() if name.startswith(f"{environment},")}
-        accurate = [n for name, n in own.items() if "exact draws" in name]
-        rough = [n for name, n in own.items() if "least accurate" in name]
-        parts[f"noise is {environment} and sampling exact: the bonus helps"] = any(
-            n.high < 1 for n in accurate
-        )
-        parts[f"noise is {environment} and sampling inaccurate: the bonus hurts"] = any(
-            n.low > 1 for n in rough
-        ) and not any(n.high < 1 for n in rough)
+        best = {name.rpartition(", ")[2]: n for name, n in own.items() if "best c" in name}
+        accurate = [n for name, n in own.items() if "exact draws, c=" in name]
+        rough = [n for name, n in own.items() if "least accurate, c=" in name]
+        helps = any_of(*(below(n, 1) for n in rough))
+        exact, least = best["exact draws"], best["the least accurate"]
+        parts |= {
+            f"{environment} noise, exact draws: a bonus helps": any_of(*(below(n, 1) for n in accurate)),
+            f"{environment} noise, inaccurate sampling: a bonus hurts": (
+                False if helps else any_of(*(above(n, 1) for n in rough))
+            ),
+            f"{environment} noise: the best c is smaller with inaccurate sampling": (
+                True if least.high < exact.low else False if least.low >= exact.high else None
+            ),
+        }
         seen.append(
             f"{environment}: at best {min(n.value for n in accurate):.2f} times the regret without a bonus with exact "
             f"draws, {min(n.value for n in rough):.2f} to {max(n.value for n in rough):.2f} times with the least "
-            "accurate sampler"
+            f"accurate sampler; the best c is {exact.value:g} and {least.value:g}"
         )
-    return by_parts(parts, f"With a bonus, {'; '.join(seen)}.")
+    return by_parts(parts, f"With a bonus, {'. '.join(seen)}.")
 
 
 def figure(results: StudyResults) -> Figure:

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts, untested
+from experiments.analysis.claims import Judgement, Numbers, above, below, by_parts
 from experiments.analysis.measures import cells_of, gradients, growth_difference, ratio
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -42,14 +42,10 @@ def judge(numbers: Numbers) -> Judgement:
     regret = numbers["regret over every round, doubling"]
     growth = numbers["growth exponent less that of every round, doubling"]
     fewer = numbers["gradients of every round over its own, doubling"]
-    if regret.low < CONSTANT < regret.high:
-        return untested(
-            f"the ratio of regrets, {regret.format('.2f')}, is not certainly below or above {CONSTANT:g}"
-        )
     parts = {
-        f"regret is within {CONSTANT:g} times that of sampling in every round": regret.high < CONSTANT,
-        "regret grows no faster": growth.high < SLACK,
-        f"gradients fall by a factor of {FEWER:g} or more": fewer.low > FEWER,
+        f"regret is within {CONSTANT:g} times that of sampling in every round": below(regret, CONSTANT),
+        "regret grows no faster": below(growth, SLACK),
+        f"gradients fall by a factor of {FEWER:g} or more": above(fewer, FEWER),
     }
     return by_parts(
         parts,

@@ -1,1 +1,1 @@
-"""C7, C14: how many members an ensemble needs, and Ensemble++."""
+"""C7: how many members an ensemble needs."""

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts
+from experiments.analysis.claims import Judgement, Numbers, above, below, by_parts
 from experiments.analysis.measures import final, growth_of, least_budget, ratio, values_of
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -11,7 +11,6 @@ from experiments.figures.claims import numbers_along
 
 LINEAR = 0.9  # growth that is certainly above this is linear
 CLOSE = 1.25  # a ratio that is certainly below this matches exact draws
-FEW = 8  # columns of Ensemble++ that are said to be enough
 ENOUGH = 32  # members near d log T
 CAPTION = "Regret over that of exact draws, with 95% intervals, against the number of members."
 AGENTS = {"ensemble": "ensemble", "Ensemble++": "linear_ensemble_plus_plus"}
@@ -29,47 +28,47 @@ def _ratios(results: StudyResults) -> dict[str, dict[float, Interval]]:
 
 
 def measure(results: StudyResults) -> dict[str, Interval]:
-    """Ratios, the growth of the smallest ensembles, and the least numbers of members."""
+    """Ratios, the growth of the two smallest ensembles, and the least number of members."""
     numbers = {}
     for name, ratios in _ratios(results).items():
-        agent = AGENTS[name]
         for members, number in ratios.items():
             numbers[f"regret over exact, {name}, {members:g} members"] = number
-        smallest = min(ratios)
-        growth = growth_of(results, {"agent": agent, "agent.members": smallest})
-        numbers[f"growth exponent, {name}, {smallest:g} members"] = growth
-        regrets = [final(results, {"agent": agent, "agent.members": m}) for m in ratios]
-        limit = CLOSE * final(results, EXACT)
-        numbers[f"least members, {name}"] = least_budget(list(ratios), np.stack(regrets), limit)
+    agent = AGENTS["ensemble"]
+    sizes = values_of(results, "agent.members", agent=agent)
+    for members in sizes[:2]:
+        growth = growth_of(results, {"agent": agent, "agent.members": members})
+        numbers[f"growth exponent, ensemble, {members:g} members"] = growth
+    regrets = [final(results, {"agent": agent, "agent.members": m}) for m in sizes]
+    limit = CLOSE * final(results, EXACT)
+    numbers["least members, ensemble"] = least_budget(sizes, np.stack(regrets), limit)
     return numbers
 
 
-def _at(numbers: Numbers, name: str, members: int) -> Interval:
-    """The ratio at this number of members, or at the closest that was run."""
-    prefix = f"regret over exact, {name}, "
+def judge(numbers: Numbers) -> Judgement:
+    """The smallest ensembles must be linear, and ensembles near d log T close to exact draws."""
+    prefix = "growth exponent, ensemble, "
+    growth = {name.removeprefix(prefix): n for name, n in numbers.items() if name.startswith(prefix)}
+    enough, least = _at(numbers, ENOUGH), numbers["least members, ensemble"]
+    parts: dict[str, bool | None] = {
+        f"{members.replace('1 members', '1 member')}: regret is linear": above(number, LINEAR)
+        for members, number in growth.items()
+    }
+    parts[f"about d log T members are within {CLOSE:g} times exact draws"] = below(enough, CLOSE)
+    exponents = " and ".join(f"{number.format('.2f')} ({members})" for members, number in growth.items())
+    return by_parts(
+        parts,
+        f"The regret of the smallest ensembles grows with the powers {exponents}; near d log T members it is "
+        f"{enough.value:.2f} times that of exact draws; {least.value:.1f} members are needed for {CLOSE:g} times.",
+    )
+
+
+def _at(numbers: Numbers, members: int) -> Interval:
+    """The ratio of an ensemble of this number of members, or of the closest that was run."""
+    prefix = "regret over exact, ensemble, "
     found = {
         int(key.removeprefix(prefix).split()[0]): n for key, n in numbers.items() if key.startswith(prefix)
     }
     return found[min(found, key=lambda m: abs(m - members))]
-
-
-def judge(numbers: Numbers) -> Judgement:
-    """Four parts, each decided by its interval."""
-    smallest = next(n for name, n in numbers.items() if name.startswith("growth exponent, ensemble,"))
-    plain, plus = numbers["least members, ensemble"], numbers["least members, Ensemble++"]
-    enough, few = _at(numbers, "ensemble", ENOUGH), _at(numbers, "Ensemble++", FEW)
-    parts = {
-        "the smallest ensemble has linear regret": smallest.low > LINEAR,
-        "about d log T members are enough": enough.high < CLOSE,
-        "Ensemble++ nearly matches exact draws with 8": few.high < CLOSE,
-        "Ensemble++ needs fewer members than an ensemble": plus.high < plain.low,
-    }
-    return by_parts(
-        parts,
-        f"The smallest ensemble's regret grows with the power {smallest.format('.2f')}; near d log T members it is "
-        f"{enough.value:.2f} times that of exact draws; Ensemble++ with about {FEW} has {few.value:.2f} times; members "
-        f"needed for {CLOSE:g} times: {plain.value:.1f} and {plus.value:.1f}.",
-    )
 
 
 def figure(results: StudyResults) -> Figure:

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts, untested
-from experiments.analysis.measures import cells_of, growth_of
+from experiments.analysis.claims import Judgement, Numbers, above, below, by_parts, untested
+from experiments.analysis.measures import cells_of, growth_of, late_growth
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.config.cell import Cell
@@ -20,34 +20,43 @@ SAMPLERS = {
 
 
 def _cells(results: StudyResults) -> dict[str, Cell]:
-    """The cells by name; those with forced exploration say so."""
+    """The cells by name; those with forced exploration say how much."""
     cells = {}
     for name, settings in SAMPLERS.items():
         for cell in cells_of(results, **settings):
-            forced = cell.flat.get("exploration.rate", 0) > 0
-            cells[f"{name}, forced exploration" if forced else name] = cell
+            rate = cell.flat.get("exploration.rate", 0)
+            cells[f"{name}, forced {rate:g}/t" if rate > 0 else name] = cell
     return cells
 
 
 def measure(results: StudyResults) -> dict[str, Interval]:
-    """The growth exponent of each."""
-    return {f"growth exponent, {name}": growth_of(results, cell) for name, cell in _cells(results).items()}
+    """The growth exponent of each, of all regret and of what comes after the first quarter of the rounds."""
+    numbers = {}
+    for name, cell in _cells(results).items():
+        numbers[f"growth exponent, {name}"] = growth_of(results, cell)
+        numbers[f"late growth exponent, {name}"] = late_growth(results, cell)
+    return numbers
 
 
 def judge(numbers: Numbers) -> Judgement:
-    """Four parts, each decided by its interval; exact draws must learn, else nothing is shown."""
-    growth = {name.removeprefix("growth exponent, "): number for name, number in numbers.items()}
+    """Parts decided by late exponents, which a transient does not move; exact draws must learn."""
+    prefix = "late growth exponent, "
+    growth = {name.removeprefix(prefix): n for name, n in numbers.items() if name.startswith(prefix)}
     exact = growth["exact draws"]
     if not exact.high < SUBLINEAR:
         return untested(f"even exact draws have a growth exponent of {exact.format('.2f')} at this horizon")
     parts = {
-        "too little exploration makes regret linear": growth["too little"].low > LINEAR,
-        "too much exploration makes regret linear": growth["too much"].low > LINEAR,
-        "forced exploration repairs too little": growth["too little, forced exploration"].high < SUBLINEAR,
-        "forced exploration does not repair too much": growth["too much, forced exploration"].low > LINEAR,
+        "too little exploration makes regret linear": above(growth["too little"], LINEAR),
+        "too much exploration makes regret linear": above(growth["too much"], LINEAR),
     }
-    values = ", ".join(f"{number.value:.2f} ({name})" for name, number in growth.items())
-    return by_parts(parts, f"Growth exponents of regret, 1 being linear: {values}.")
+    for name, number in growth.items():
+        kind, _, forced = name.partition(", ")
+        if forced and kind == "too little":
+            parts[f"exploration {forced} repairs too little"] = below(number, SUBLINEAR)
+        if forced and kind == "too much":
+            parts[f"exploration {forced} does not repair too much"] = above(number, LINEAR)
+    shown = ", ".join(f"{number.value:.2f} ({name})" for name, number in growth.items())
+    return by_parts(parts, f"Growth exponents of regret after the first quarter, 1 being linear: {shown}.")
 
 
 def figure(results: StudyResults) -> Figure:

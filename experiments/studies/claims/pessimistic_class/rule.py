@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts
+from experiments.analysis.claims import Judgement, Numbers, above, below, by_parts
 from experiments.analysis.measures import cell_of, growth_of, ratio
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -28,9 +28,9 @@ def judge(numbers: Numbers) -> Judgement:
     ts, fgts = (numbers[f"growth exponent, {name}"] for name in POSTERIORS)
     times = numbers["regret of TS over that of FGTS-A"]
     parts = {
-        "Thompson sampling fails": ts.low > LINEAR,
-        "the feel-good term makes regret grow like sqrt(T) or slower": fgts.high < SQRT,
-        "the feel-good term lowers regret": times.low > 1,
+        "Thompson sampling fails": above(ts, LINEAR),
+        "the feel-good term makes regret grow like sqrt(T) or slower": below(fgts, SQRT),
+        "the feel-good term lowers regret": above(times, 1),
     }
     return by_parts(
         parts,

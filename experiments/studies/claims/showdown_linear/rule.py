@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, by_parts
+from experiments.analysis.claims import Judgement, Numbers, above, below, by_parts
 from experiments.analysis.measures import cell_of, ratio, regret
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -45,11 +45,11 @@ def judge(numbers: Numbers) -> Judgement:
     """Two lines: as published, and with one posterior for all."""
     parts = {}
     for level in LEVELS:
-        parts[f"{level}: LMC has clearly less regret than exact Thompson sampling"] = (
-            numbers[f"LMC over exact, {level}"].high < HALF
+        parts[f"{level}: LMC has clearly less regret than exact Thompson sampling"] = below(
+            numbers[f"LMC over exact, {level}"], HALF
         )
-        parts[f"{level}: the feel-good term clearly adds regret"] = (
-            numbers[f"FG-LMC over LMC, {level}"].low > TRIPLE
+        parts[f"{level}: the feel-good term clearly adds regret"] = above(
+            numbers[f"FG-LMC over LMC, {level}"], TRIPLE
         )
     lines = "; ".join(
         f"{level}, LMC has {numbers[f'LMC over exact, {level}'].value:.2f} times the regret of exact Thompson sampling "

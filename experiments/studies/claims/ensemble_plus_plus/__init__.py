@@ -1,0 +1,1 @@
+"""C14: members that Ensemble++ and plain ensembles need."""

@@ -1,0 +1,1 @@
+"""C19: Thompson sampling from fitted Gaussians."""
