@@ -52,7 +52,8 @@ def measure(results: StudyResults) -> dict[str, Interval]:
 
 def judge(numbers: Numbers) -> Judgement:
     """In each environment: a bonus helps exact draws, hurts the least accurate, and the best c falls."""
-    parts, seen = {}, []
+    parts: dict[str, bool | None] = {}
+    seen: list[str] = []
     for environment in dict.fromkeys(name.partition(",")[0] for name in numbers):
         own = {name: n for name, n in numbers.items() if name.startswith(f"{environment},")}
         best = {name.rpartition(", ")[2]: n for name, n in own.items() if "best c" in name}

@@ -35,7 +35,8 @@ def measure(results: StudyResults) -> dict[str, Interval]:
         for name, key in METRICS.items()
     }
     numbers = {name: spearman(own, gaps) for name, own in values.items()}
-    numbers[MORE] = _difference(*(values[name] for name in list(METRICS)[:2]), gaps)
+    joint, marginal = (values[name] for name in list(METRICS)[:2])
+    numbers[MORE] = _difference(joint, marginal, gaps)
     return numbers
 
 
