@@ -6,6 +6,7 @@ shows a whole vector. Two things of their code are settings here. In every round
 the data.
 """
 
+import dataclasses
 from typing import ClassVar, NamedTuple, override
 
 import jax
@@ -41,15 +42,18 @@ class ChainsState(NamedTuple):
     velocity: Float[Array, "arms dim"]
 
 
-def sample_without_replacement(key: Key[Array, ""], n: Int[Array, ""], size: int) -> Int[Array, " size"]:
-    """Draws `size` different indices below n, which is at least `size` (Floyd's algorithm)."""
-    uniform = jax.random.uniform(key, (size,))
-    chosen = jnp.full(size, -1)
+def sample_without_replacement(
+    key: Key[Array, ""], n: Int[Array, ""], size: int, times: int
+) -> Int[Array, "times size"]:
+    """Draws `size` different indices below n, which is at least `size`, several times (Floyd's algorithm)."""
+    uniform = jax.random.uniform(key, (times, size))
+    columns: list[Array] = []
     for i in range(size):
         top = n - size + i
-        index = jnp.minimum((uniform[i] * (top + 1)).astype(int), top)
-        chosen = chosen.at[i].set(jnp.where(jnp.any(chosen == index), top, index))
-    return chosen
+        index = jnp.minimum((uniform[:, i] * (top + 1)).astype(int), top)
+        taken = sum((column == index for column in columns), start=jnp.zeros(times, bool))
+        columns.append(jnp.where(taken, top, index))
+    return jnp.stack(columns, axis=1)
 
 
 @settings
@@ -79,6 +83,9 @@ class PublishedULMC(Agent):
     dim: int = static_int(default=10, ge=1, doc="dimension of an arm's vector")
     num_steps: int = static_int(default=10, ge=1, doc="steps of each chain in a round")
     batch_size: int = static_int(default=10, ge=1, doc="observations of an arm that a gradient uses")
+    memory: int = static_int(
+        default=0, ge=0, doc="observations kept of each arm; 0: as many as there are rounds"
+    )
     step_size: float = traced_float(default=1e-4, gt=0, doc="step size h")
     friction: float = traced_float(default=2.0, gt=0, doc="friction gamma of underdamped dynamics")
 
@@ -92,18 +99,12 @@ class PublishedULMC(Agent):
         if not shape.fixed_actions or shape.dim != shape.arms:
             raise InputError("agent published_ulmc has a chain per arm: use environment=arms")
         none, still = jnp.zeros(shape.arms, int), jnp.zeros((shape.arms, self.dim))
-        observations = jnp.zeros((shape.arms, 1, self.dim))
+        observations = jnp.zeros((shape.arms, max(self.memory, 1), self.dim))
         return ChainsState(observations, still, none, none, jnp.asarray(-1), still, still)
 
     @override
-    def stores_rounds(self, shape: Shape) -> bool:
-        return True
-
-    @override
-    def grow(self, state: ChainsState, capacity: int) -> ChainsState:
-        """Makes room for an observation of every arm in each round."""
-        room = max(capacity - state.observations.shape[1], 0)
-        return state._replace(observations=jnp.pad(state.observations, ((0, 0), (0, room), (0, 0))))
+    def for_horizon(self, rounds: int) -> "PublishedULMC":
+        return dataclasses.replace(self, memory=self.memory or rounds)
 
     @override
     def act(
@@ -153,22 +154,23 @@ class PublishedULMC(Agent):
             exact = n / (n + 1) * mean + jax.random.normal(key, position.shape) / jnp.sqrt(n + 1)
             return exact, velocity
 
-        def step(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            batch_key, noise_key = jax.random.split(jax.random.fold_in(key, index))
-            batch = sample_without_replacement(batch_key, jnp.maximum(n, self.batch_size), self.batch_size)
-            few = n <= self.batch_size
-            centre = jnp.where(
-                few, mean, observations[jnp.minimum(batch, len(observations) - 1)].mean(axis=0)
-            )
+        batch_key, noise_key = jax.random.split(key)
+        size = self.batch_size
+        batches = sample_without_replacement(batch_key, jnp.maximum(n, size), size, self.num_steps)
+        sampled = observations[jnp.minimum(batches, len(observations) - 1)].mean(axis=1)
+        centres = jnp.where(n <= size, mean, sampled)
+        noise = jax.random.normal(noise_key, (self.num_steps, 2, *position.shape))
+
+        def step(carry: tuple[Array, Array], given: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
+            centre, own_noise = given
             gradient = -carry[0] + n * (centre - carry[0])
-            return self._step(noise_key, *carry, gradient if self.away else -gradient)
+            return self._step(own_noise, *carry, gradient if self.away else -gradient), None
 
-        return jax.lax.fori_loop(0, self.num_steps, step, (position, velocity))
+        return jax.lax.scan(step, (position, velocity), (centres, noise))[0]
 
-    def _step(self, key: Array, x: Array, v: Array, gradient: Array) -> tuple[Array, Array]:
-        """One step with minus `gradient`, by their formulas: noise of x and v is drawn independently."""
+    def _step(self, noise: Array, x: Array, v: Array, gradient: Array) -> tuple[Array, Array]:
+        """One step with minus `gradient`, by their formulas: x and v have noise of their own."""
         h, friction = self.step_size, self.friction
-        noise = jax.random.normal(key, (2, *x.shape))
         if self.dynamics == "overdamped":
             return x - h * gradient + jnp.sqrt(2 * h) * noise[0], v
         decay = jnp.exp(-friction * h)

@@ -19,7 +19,8 @@ ROUND = Round(jnp.eye(ARMS), jnp.asarray(1.0))
 
 def played(agent, rounds=ROUNDS, key=SEED):
     """The agent's states and arms, round by round."""
-    state = agent.grow(agent.start(jax.random.key(0), Arms(arms=ARMS).shape), rounds + 1)
+    agent = agent.for_horizon(rounds)
+    state = agent.start(jax.random.key(0), Arms(arms=ARMS).shape)
     act, history = jax.jit(agent.act_with_means), []
     for t in range(rounds):
         state, action, info = act(jax.random.fold_in(jax.random.key(key), t), state, ROUND, MEANS)
@@ -86,8 +87,8 @@ def test_steps_go_away_from_the_data_as_published_and_towards_them_if_mended(dyn
 def test_one_underdamped_step_by_the_published_formulas():
     agent = PublishedULMC(friction=2.0, step_size=0.1, dim=1)
     x, v, gradient, decay = 0.5, -1.0, 3.0, np.exp(-0.2)
-    keys = jax.random.split(jax.random.key(SEED), 4000)
-    found = jax.vmap(lambda key: agent._step(key, *(jnp.array([z]) for z in (x, v, gradient))))(keys)
+    noise = jax.random.normal(jax.random.key(SEED), (4000, 2, 1))
+    found = jax.vmap(lambda own: agent._step(own, *(jnp.array([z]) for z in (x, v, gradient))))(noise)
     assert_mean(
         np.asarray(found[0]).ravel(), x + (1 - decay) / 2 * v - (0.1 - (1 - decay) / 2) * 2 * gradient
     )
@@ -96,7 +97,7 @@ def test_one_underdamped_step_by_the_published_formulas():
 
 
 def test_a_batch_has_different_members_each_as_likely():
-    draws = jax.vmap(lambda key: sample_without_replacement(key, jnp.asarray(5), 3))(
+    draws = jax.vmap(lambda key: sample_without_replacement(key, jnp.asarray(5), 3, 2)[1])(
         jax.random.split(jax.random.key(SEED), 4000)
     )
     found = np.asarray(draws)
