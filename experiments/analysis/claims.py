@@ -4,7 +4,7 @@ A claim is a folder of `experiments/studies/claims`: `study.yaml` has the cells 
 `measure(results)`, which returns a few numbers with intervals by name, and `judge(numbers)`, a function of these alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from samplers.errors import InputError
 
 type Numbers = Mapping[str, Interval]  # what was measured, by name
 
+MAX_NAMED = 2  # parts that are named in a verdict; more are counted, and listed below it
 FIELDS = ("id", "paper", "sentence", "setting", "source")
 
 
@@ -103,6 +104,14 @@ def near(number: Interval, target: float, slack: float) -> bool | None:
     return all_of(above(number, target - slack), below(number, target + slack))
 
 
+def _where(holding: Sequence[str], undecided: Sequence[str], number: int) -> str:
+    """The parts that hold or, where there are several, their number and what is open."""
+    if len(holding) <= MAX_NAMED:
+        return "; ".join(holding)
+    still_open = f", {len(undecided)} open" if undecided else ""
+    return f"{len(holding)} of {number} parts hold{still_open}"
+
+
 def by_parts(parts: Mapping[str, bool | None], sentence: str) -> Judgement:
     """The verdict on a claim of several parts: all hold, some, none, or none while some are open.
 
@@ -116,7 +125,7 @@ def by_parts(parts: Mapping[str, bool | None], sentence: str) -> Judgement:
     if len(holding) == len(named):
         return Judgement(Outcome.SUPPORTED, sentence, "", named)
     if holding:
-        return Judgement(Outcome.PARTLY, sentence, "; ".join(holding), named)
+        return Judgement(Outcome.PARTLY, sentence, _where(holding, undecided, len(named)), named)
     if undecided:
         reason = f"the intervals leave open: {'; '.join(undecided)}"
         return Judgement(Outcome.UNTESTED, sentence, reason, named)

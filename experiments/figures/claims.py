@@ -53,9 +53,12 @@ def regret_lines(results: StudyResults, lines: Mapping[str, Cell], *, log: bool 
         mean, error = regret.mean(axis=0)[keep], 2 * regret.std(axis=0)[keep] / np.sqrt(len(regret))
         look = _look(name, index)
         ax.plot(t[keep], mean, label=name, **look)
-        ax.fill_between(
-            t[keep], mean - error, mean + error, color=str(look["color"]), alpha=0.15, linewidth=0
-        )
+        low, high = mean - error, mean + error
+        if log:  # of the logarithm, so that the band stays positive
+            with np.errstate(divide="ignore", invalid="ignore"):
+                factor = np.exp(error / mean)
+                low, high = mean / factor, mean * factor
+        ax.fill_between(t[keep], low, high, color=str(look["color"]), alpha=0.15, linewidth=0)
     ax.set(xlabel="round", ylabel="cumulative regret")
     if log:
         ax.set(xscale="log", yscale="log")

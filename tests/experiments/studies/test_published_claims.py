@@ -80,6 +80,11 @@ def test_parts_hold_or_not_or_are_open():
         assert judgement.parts == tuple(zip("ab", parts, strict=True))
 
 
+def test_many_parts_are_counted():
+    parts = {"a": True, "b": True, "c": True, "d": None, "e": False}
+    assert by_parts(parts, "s").verdict == "supported only where 3 of 5 parts hold, 1 open"
+
+
 def test_an_interval_that_holds_the_limit_decides_nothing():
     low, high, open_ = Interval(1, 0, 2), Interval(8, 7, 9), Interval(5, 1, 9)
     assert [above(x, 5) for x in (low, high, open_)] == [False, True, None]
