@@ -13,7 +13,9 @@ from fgtsva_ppl.diagnostics import METRICS
 
 CHAINS, DRAWS = 4, 250  # of a trace, at most
 MIN_DRAWS = 50
-VALUES = 1_000_000  # in all traces together, about four bytes each
+VALUES = (
+    250_000  # in all traces together, about four bytes each: the page of the default study stays below 2 MB
+)
 COORDINATES = 4  # of a cell: those on which its chains disagree most
 LEVELS = 999  # a trace is drawn some hundred pixels high
 BINS = 20

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.analysis.results import StudyResults
-from experiments.analysis.statistics import known_median
-from experiments.analysis.summary import LARGE_REGRET, NAMES, Row, interval_of, records
+from experiments.analysis.statistics import Interval, known_median
+from experiments.analysis.summary import LARGE_REGRET, NAMES, Row, interval_of, records, regret_gap_of
 from experiments.studies import StudyTable
 from fgtsva_ppl.diagnostics import METRICS
 
@@ -163,7 +163,34 @@ def _regret(row: Row) -> Field:
     mean, error = row.get("final_regret_mean"), row.get("final_regret_se")
     if mean is None:
         return Field("–", None)
-    return Field(shown(mean) if error is None else f"{shown(mean)} ± {error:.2g}", float(mean))
+    if error is None or error != error:
+        return Field(shown(mean), float(mean))
+    decimals = _spread(row).decimals
+    return Field(f"{mean:.{decimals}f} ± {error:.{decimals}f}".replace("-", "−"), float(mean))
+
+
+def _spread(row: Row) -> Interval:
+    """Mean regret and one standard error on either side."""
+    mean, error = (float(row.get(f"final_regret_{name}", float("nan"))) for name in ("mean", "se"))
+    return Interval(mean, mean - error, mean + error)
+
+
+def _median(key: str, mean: Callable[[Row], Interval | None]) -> Callable[[Row], Field]:
+    """A median in the digits of the mean beside it."""
+
+    def field(row: Row) -> Field:
+        value, ends = row.get(key), mean(row)
+        if value is None or ends is None or ends.low != ends.low:
+            return plain(value)
+        return Field(f"{value:.{ends.decimals}f}".replace("-", "−"), float(value))
+
+    return field
+
+
+MEDIANS = {
+    "final_regret_median": _median("final_regret_median", _spread),
+    "regret_gap_median": _median("regret_gap_median", regret_gap_of),
+}
 
 
 def _differing(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
@@ -193,7 +220,10 @@ def summary_table(rows: Sequence[Row]) -> Table | None:
     columns = [
         *naming_columns(rows),
         Column("regret", _regret),
-        *(Column(HEADINGS.get(key, key.replace("_", " ")), of(key)) for key in [*known, *others]),
+        *(
+            Column(HEADINGS.get(key, key.replace("_", " ")), MEDIANS.get(key, of(key)))
+            for key in [*known, *others]
+        ),
     ]
     caption = "Regret and cost. Regret at the end: mean over runs ± standard error, and median."
     at = 1 + next((i for i, c in enumerate(columns) if c.heading == "regret"), len(columns) - 1)
@@ -204,7 +234,7 @@ def summary_table(rows: Sequence[Row]) -> Table | None:
             "with its 95% interval."
         )
     if any("regret_gap" in row for row in rows):
-        tails = [Column(text, of(key)) for key, text in TAILS.items() if key in present]
+        tails = [Column(text, MEDIANS.get(key, of(key))) for key, text in TAILS.items() if key in present]
         columns[at:at] = [Column("gap to exact", interval("regret_gap", signed=True)), *tails]
         caption += (
             " Gap: paired difference to exact draws under the same random numbers, mean with its 95% interval, and "
