@@ -6,7 +6,8 @@ import numpy as np
 
 from experiments.analysis.diagnostics_vs_regret import ACROSS
 from experiments.analysis.summary import Row
-from experiments.report.tables import Column, Table, heading, interval, make_table, of
+from experiments.report.fields import Column, Table, interval, make_table, of
+from experiments.report.tables import heading
 from fgtsva_ppl.diagnostics import METRICS
 
 BESIDE = (

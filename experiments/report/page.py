@@ -18,6 +18,7 @@ from experiments.config.text import counted, setting_text
 from experiments.figures.draw import Drawn
 from experiments.figures.style import COLOURS
 from experiments.report import association_tables, svg, tables
+from experiments.report.fields import Table
 from experiments.report.round_view import probed_cells, rounds
 from experiments.storage.folder import MARK
 from experiments.studies import StudyTable
@@ -50,7 +51,7 @@ class FoldedTable(NamedTuple):
 
     id: str
     title: str
-    table: tables.Table | None
+    table: Table | None
     note: str = ""
     meanings: Sequence[tuple[str, str]] = ()  # of its columns
 

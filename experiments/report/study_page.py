@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from experiments.analysis.hyperparameters import LEVELS
 from experiments.analysis.summary import Row
 from experiments.analysis.verdicts import Verdict
-from experiments.report import tables
+from experiments.report.fields import Table
 from experiments.report.page import Content, tables_of
 
 MAX_SIDE_BY_SIDE = 3  # environments in a table of standings
@@ -68,7 +68,7 @@ def folded(title: str, paragraphs: Sequence[str]) -> str:
     return f"<details><summary>{title}</summary>\n\n{'\n\n'.join(known)}\n\n</details>"
 
 
-def markdown(table: tables.Table) -> str:
+def markdown(table: Table) -> str:
     """A table of the report as Markdown, its caption below."""
     lines = [
         "| " + " | ".join(map(_escaped, table.headings)) + " |",
