@@ -8,7 +8,9 @@ import pandas as pd
 from helpers.stored_study import GRADIENTS, PROBES, seal, store, write
 
 from experiments.analysis.load import load_results
+from experiments.analysis.summary import defaults_note
 from experiments.report.association_tables import association_table, by_round_table, cost_table
+from experiments.report.tables import summary_table
 from fgtsva_ppl.diagnostics import METRICS
 
 
@@ -124,3 +126,21 @@ def test_reason_for_a_missing_reference_is_shown(tmp_path):
     page = write(folder).read_text()
     assert "sparse mala: no reference for 1 of 2 &lt;b&gt;rounds&lt;/b&gt;." in page
     assert page.count("no reference for") == 1
+
+
+def test_numbers_have_the_digits_that_their_error_deserves():
+    gap = {"regret_gap": -0.1994, "regret_gap_low": -0.4712, "regret_gap_high": 0.0934}
+    row = {"sampler": "mala", "final_regret_mean": 12.0, "final_regret_se": 0.4712, **gap}
+    row |= {"regret_gap_median": -0.00457, "final_regret_median": 11.0}
+    (fields,) = texts(summary_table([row]))
+    assert fields == ["mala", "12.00 ± 0.47", "−0.20 [−0.47, +0.09]", "−0.00", "11.00"]
+
+
+def test_default_coordinates_that_differ_are_stated():
+    def row(sampler, preconditioner):
+        return {"sampler": sampler, "sampler.preconditioner": preconditioner}
+
+    rows = [row("exact", ""), row("sgld", "none"), row("mala", "dense"), row("hmc", "dense")]
+    assert defaults_note(rows).endswith("in the preconditioner: none (sgld); dense (mala, hmc).")
+    assert defaults_note(rows[2:]) == ""
+    assert defaults_note([*rows, row("mala", "none")]) == ""  # a grid: its column says it

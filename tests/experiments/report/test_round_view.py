@@ -46,3 +46,13 @@ def test_report_of_many_cells_stays_small(monkeypatch):
     monkeypatch.setattr(round_view, "VALUES", 60_000)
     size = len(json.dumps(round_view.rounds([cell] * 40)))
     assert size < 60_000 * 4 * 4  # at least fifty draws a chain are kept: the rest does not fit
+
+
+def test_the_default_study_leaves_room_for_figures_below_two_megabytes():
+    """12 cells with 12 probed rounds each; figures and tables take half a megabyte."""
+    from helpers.stored_study import diagnosis
+
+    groups = diagnosis(0, "mala")
+    chains = dict.fromkeys(range(1, 13), groups[f"round_{PROBES[0]}/posterior"])
+    cell = round_view.ProbedCell("id", "mala", "sparse", "#000", None, chains)
+    assert len(json.dumps(round_view.rounds([cell] * 12), separators=(",", ":"))) < 1_400_000
