@@ -131,11 +131,15 @@ def test_bonus_accuracy(exact, rough, best, least, expected):
     assert outcome("bonus_accuracy", numbers) == expected
 
 
-def dimensions(over, under, least=4.0):
+UNKNOWN = (float("nan"),) * 3
+
+
+def dimensions(over, under, warm=UNKNOWN):
     return {
-        "least steps, overdamped, d=5": least,
-        "slope in d, overdamped": over,
-        "slope in d, underdamped": under,
+        "slope in d, overdamped, warm start": warm,
+        "slope in d, underdamped, warm start": warm,
+        "slope in d, overdamped, cold start": over,
+        "slope in d, underdamped, cold start": under,
     }
 
 
@@ -146,9 +150,10 @@ def dimensions(over, under, least=4.0):
         (dimensions(0.6, 0.2), Outcome.PARTLY),
         (dimensions(0.2, 0.9), Outcome.NOT_SUPPORTED),
         (dimensions(WIDE, WIDE), Outcome.UNTESTED),
-        (dimensions(0.0, 0.0, least=(1.0, 1.0, 1.0)), Outcome.UNTESTED),
-        (dimensions(1.0, (0.5, -float("inf"), float("inf"))), Outcome.UNTESTED),
-        (dimensions(1.0, 0.5, least=(float("inf"), 4.0, float("inf"))), Outcome.UNTESTED),
+        (dimensions(UNKNOWN, UNKNOWN), Outcome.UNTESTED),
+        (dimensions(0.2, (0.9, -float("inf"), float("inf"))), Outcome.UNTESTED),
+        (dimensions(UNKNOWN, 0.5), Outcome.PARTLY),
+        (dimensions(1.0, 0.5, warm=(0.0, 0.0, 0.0)), Outcome.PARTLY),
     ],
 )
 def test_underdamped(numbers, expected):
@@ -157,8 +162,8 @@ def test_underdamped(numbers, expected):
 
 def ensembles(one=1.0, two=0.95, enough=1.1, least=20.0):
     return {
-        "growth exponent, ensemble, 1 members": one,
-        "growth exponent, ensemble, 2 members": two,
+        "late growth exponent, ensemble, 1 members": one,
+        "late growth exponent, ensemble, 2 members": two,
         "regret over exact, ensemble, 1 members": 9.0,
         "regret over exact, ensemble, 32 members": enough,
         "regret over exact, Ensemble++, 32 members": 9.0,

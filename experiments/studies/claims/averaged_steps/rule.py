@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from experiments.analysis.claims import Judgement, Numbers, below, by_parts
+from experiments.analysis.claims import Judgement, Numbers, all_of, below, by_parts
 from experiments.analysis.measures import cell_of, growth_of, ratio
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
@@ -40,14 +40,12 @@ def measure(results: StudyResults) -> dict[str, Interval]:
 
 
 def judge(numbers: Numbers) -> Judgement:
-    """For each reading: within a constant of exact draws, and less regret than either Langevin step."""
+    """Each reading must be within a constant of exact draws, and have less regret than either Langevin step."""
     parts, seen = {}, []
     for name in READINGS:
         exact = numbers[f"regret over exact, TS-SA-style, {name}"]
         others = [numbers[f"regret over {other}, TS-SA-style, {name}"] for other in OTHERS]
-        parts[f"{name}: near exact draws"] = below(exact, CLOSE)
-        for other, number in zip(OTHERS, others, strict=True):
-            parts[f"{name}: less regret than {other}"] = below(number, 1)
+        parts[f"there is {name}"] = all_of(below(exact, CLOSE), *(below(other, 1) for other in others))
         seen.append(f"{exact.value:.2f} times that of exact draws with {name}")
     return by_parts(parts, f"With one averaged step of fixed size regret is {' and '.join(seen)}.")
 

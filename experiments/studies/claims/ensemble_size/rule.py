@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.analysis.claims import Judgement, Numbers, above, below, by_parts
-from experiments.analysis.measures import final, growth_of, least_budget, ratio, values_of
+from experiments.analysis.measures import final, late_growth, least_budget, ratio, values_of
 from experiments.analysis.results import StudyResults
 from experiments.analysis.statistics import Interval
 from experiments.figures.claims import numbers_along
@@ -36,8 +36,8 @@ def measure(results: StudyResults) -> dict[str, Interval]:
     agent = AGENTS["ensemble"]
     sizes = values_of(results, "agent.members", agent=agent)
     for members in sizes[:2]:
-        growth = growth_of(results, {"agent": agent, "agent.members": members})
-        numbers[f"growth exponent, ensemble, {members:g} members"] = growth
+        growth = late_growth(results, {"agent": agent, "agent.members": members})
+        numbers[f"late growth exponent, ensemble, {members:g} members"] = growth
     regrets = [final(results, {"agent": agent, "agent.members": m}) for m in sizes]
     limit = CLOSE * final(results, EXACT)
     numbers["least members, ensemble"] = least_budget(sizes, np.stack(regrets), limit)
@@ -46,7 +46,7 @@ def measure(results: StudyResults) -> dict[str, Interval]:
 
 def judge(numbers: Numbers) -> Judgement:
     """The smallest ensembles must be linear, and ensembles near d log T close to exact draws."""
-    prefix = "growth exponent, ensemble, "
+    prefix = "late growth exponent, ensemble, "
     growth = {name.removeprefix(prefix): n for name, n in numbers.items() if name.startswith(prefix)}
     enough, least = _at(numbers, ENOUGH), numbers["least members, ensemble"]
     parts: dict[str, bool | None] = {
@@ -57,8 +57,9 @@ def judge(numbers: Numbers) -> Judgement:
     exponents = " and ".join(f"{number.format('.2f')} ({members})" for members, number in growth.items())
     return by_parts(
         parts,
-        f"The regret of the smallest ensembles grows with the powers {exponents}; near d log T members it is "
-        f"{enough.value:.2f} times that of exact draws; {least.value:.1f} members are needed for {CLOSE:g} times.",
+        f"After the first quarter the regret of the smallest ensembles grows with the powers {exponents}; near d log T "
+        f"members it is {enough.value:.2f} times that of exact draws; {least.value:.1f} members are "
+        f"needed for {CLOSE:g} times.",
     )
 
 
