@@ -25,7 +25,7 @@ MAIN = (
     "gaps",
     "regret",
 )  # the first of these that a study has is its main figure, else its first one
-BESIDE = ("condition_number", "quality")  # shown on the study's own page
+BESIDE = ("regret", "condition_number", "quality")  # shown on the study's own page
 STIFFENING = "posterior.alpha"  # the setting that a study varies to change condition numbers
 BEGIN, END = "<!-- gallery: begin -->", "<!-- gallery: end -->"
 

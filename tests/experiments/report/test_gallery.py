@@ -39,7 +39,7 @@ def test_condition_figure_is_shown_for_sweeps_of_alpha_only():
     assert shown(drawn, "posterior.alpha") == ["sweep", "condition_number", "quality"]
     assert shown(drawn, "posterior.c") == ["sweep", "quality"]
     assert shown(["regret"], None) == ["regret"]
-    assert shown(["gaps", "regret", "quality"], None) == ["gaps", "quality"]
+    assert shown(["gaps", "regret", "quality"], None) == ["gaps", "regret", "quality"]
     assert shown(["exponents", "scaling"], None) == ["exponents"]
 
 
