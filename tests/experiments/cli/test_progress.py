@@ -75,8 +75,8 @@ def test_the_table_fills_above_the_bar_and_fits_the_terminal(cells):
             tell(cell, cell.rounds, 1)
             shown = min(number, 10 - module.BELOW)
             assert signals._shown_lines == [2 + shown + module.HEADER]
-        text = console.file.getvalue()
     assert signals._shown_lines == [1]
+    text = console.file.getvalue()  # drawn once more at the end
     assert "sparse sgld" in text
     assert "+20.0 [+20.0, +20.0]" in text
     finished = module.Finished(cells, folder)
