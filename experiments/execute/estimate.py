@@ -9,6 +9,7 @@ import jax
 from experiments.config.cell import Cell
 from experiments.config.study import Study
 from fgtsva_ppl.agents import Thompson
+from fgtsva_ppl.posteriors.history import SMALLEST_CAPACITY
 from fgtsva_ppl.simulation.batching import lanes_for, round_up
 from samplers import Exact
 from samplers.reference.tilted_gaussian import MAX_PRODUCTS_FLOAT64
@@ -26,8 +27,10 @@ GRADIENT_ALONE = 1.5e-6
 NUMBER = 4e-9  # of a number in an action set that is drawn anew in each round
 PRODUCT = 2e-10  # of a multiplication and addition
 PRODUCT_ALONE = 1e-10
-PRODUCT_DATA = 4e-10  # in a gradient that goes through stored data
+PRODUCT_DATA = 2.9e-10  # in a gradient that goes through stored data
+PRODUCT_PAST = 1e-9  # in one that goes through all past action sets, which no cache holds
 PRODUCT_FLOAT32 = 4e-11  # in the variances of all arms' rewards, for exact draws
+SECONDS_FOR_WORKERS = 60.0  # from which on several processes compute cells side by side, with a device each
 PACE_TRUST = 4.0  # once a quarter of the work is done, its pace alone counts
 
 
@@ -76,6 +79,8 @@ def estimate(study: Study, is_finished: Callable[[Cell], bool]) -> Estimate:
     todo = [cell for cell in study.cells if not is_finished(cell)]
     programs = {_program(cell): cell for cell in todo}
     cell_seconds = {cell.id: _simulation_seconds(cell) for cell in todo}
+    if sum(cell_seconds.values()) >= SECONDS_FOR_WORKERS and len(todo) >= len(jax.devices()):
+        cell_seconds = {cell.id: _simulation_seconds(cell, side_by_side=True) for cell in todo}
     seconds = sum(cell_seconds.values()) + STORE * len(todo)
     probes = sum(
         len(study.diagnostics.probes(cell)) * min(study.diagnostics.runs, cell.runs) for cell in todo
@@ -94,15 +99,21 @@ def _program(cell: Cell) -> Any:
     return jax.tree.structure((cell.environment, cell.agent)), cell.rounds
 
 
-def _simulation_seconds(cell: Cell) -> float:
-    """Clock seconds of a cell's rounds, on as many devices as JAX has."""
+def _simulation_seconds(cell: Cell, side_by_side: bool = False) -> float:
+    """Clock seconds of a cell's rounds, on as many devices as JAX has.
+
+    Args:
+        cell: The cell.
+        side_by_side: Whether each device computes another cell, and runs are padded for one device only.
+    """
     devices = len(jax.devices())
     try:
         lanes = lanes_for(cell.environment.shape, cell.agent)
         seconds = _round_seconds(cell, alone=lanes == 1)
     except Exception:  # a user's program may raise anything: this cell will fail, the others run
         return 0.0
-    return round_up(cell.runs, lanes * devices) * cell.rounds * seconds / devices
+    width = lanes if side_by_side else lanes * devices
+    return round_up(cell.runs, width) * cell.rounds * seconds / devices
 
 
 def _round_seconds(cell: Cell, alone: bool) -> float:
@@ -113,12 +124,23 @@ def _round_seconds(cell: Cell, alone: bool) -> float:
     overhead, gradient, product = (
         (ROUND_ALONE, GRADIENT_ALONE, PRODUCT_ALONE) if alone else (ROUND, GRADIENT, PRODUCT)
     )
-    if agent.stores_rounds(shape):  # a gradient goes through all data so far, on average half of the rounds
-        gradient += PRODUCT_DATA * 6 * size * (cell.rounds / 2 + shape.arms)
+    if agent.stores_rounds(shape):  # a gradient goes through the whole buffer
+        gradient += PRODUCT_DATA * 6 * size * (mean_capacity(cell.rounds) + shape.arms)
     else:
         gradient += product * (2 * size**2 + shape.arms * shape.dim)
+    if isinstance(agent, Thompson) and agent.posterior.keeps_actions(shape):
+        gradient += PRODUCT_PAST * mean_capacity(cell.rounds) * shape.arms * shape.dim
     if isinstance(agent, Thompson) and isinstance(agent.sampler, Exact):
         squares = shape.arms * size**2
         overhead += squares * (product if squares <= MAX_PRODUCTS_FLOAT64 else PRODUCT_FLOAT32)
     update = 6 * size**2 + 4 * shape.arms * shape.dim
     return overhead + NUMBER * numbers + product * update + gradients * gradient
+
+
+def mean_capacity(rounds: int) -> float:
+    """The room in a history, a power of two, on average over the rounds."""
+    total, done, capacity = 0, 0, SMALLEST_CAPACITY
+    while done < rounds:
+        total += capacity * (min(rounds, capacity) - done)
+        done, capacity = min(rounds, capacity), 2 * capacity
+    return total / rounds

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 import jax
 
 from experiments.config.study import Study
-from experiments.execute.estimate import Estimate
+from experiments.execute.estimate import SECONDS_FOR_WORKERS, Estimate
 from experiments.storage import locks
 from experiments.storage.folder import Folder
 from samplers.errors import InputError
 
 MAX_PROCESSES = 4  # each needs up to 1.5 GB of memory by the end of a long study
-MIN_SECONDS = 60.0  # a shorter study would end before a worker has started
+MIN_SECONDS = SECONDS_FOR_WORKERS  # a shorter study would end before a worker has started
 WATCH_INTERVAL = 1.0  # seconds between a worker's checks that the main process is still running
 COMMAND = "from experiments.cli import main; main()"
 
