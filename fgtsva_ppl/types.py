@@ -110,6 +110,11 @@ class Feedback(ABC):
         With 0 it is observed at the end of its own round; with `slots` or more it is never observed.
         """
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether no two rewards are ever observed at the end of the same round."""
+        return False
+
     def validate(self, rounds: int) -> None:  # noqa: B027 (an optional hook)
         """Raises InputError if the settings make no sense for so many rounds."""
 
@@ -191,6 +196,9 @@ class Environment(ABC):
     def feedback(self) -> Feedback | None:
         """When rewards are observed; None: at the end of their own round."""
         return None
+
+    def validate(self, rounds: int) -> None:  # noqa: B027 (an optional hook)
+        """Raises InputError if the settings make no sense for so many rounds."""
 
 
 class Agent(ABC):

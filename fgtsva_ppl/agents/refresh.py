@@ -15,7 +15,7 @@ class Counts(NamedTuple):
     """What a schedule goes by.
 
     Attributes:
-        plays: How often each arm was played.
+        plays: How often a reward of each arm was observed.
         at_refresh: The same when the posterior was last sampled.
         since: Rounds since then; -1 before the first.
     """
@@ -37,8 +37,12 @@ class Counts(NamedTuple):
         )
 
     def played(self, action: Int[Array, ""]) -> "Counts":
-        """After an arm was played."""
-        return self._replace(plays=self.plays.at[action].add(1), since=self.since + 1)
+        """After the reward of an arm was observed."""
+        return self._replace(plays=self.plays.at[action].add(1))
+
+    def round_ended(self) -> "Counts":
+        """After a round, whether its reward was observed or not."""
+        return self._replace(since=self.since + 1)
 
 
 class Refresh(ABC):

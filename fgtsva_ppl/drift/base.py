@@ -17,6 +17,9 @@ class Drift(ABC):
         """Draws what stays fixed for all rounds of a run, such as the plane of a rotation."""
         return ()
 
+    def validate(self, rounds: int) -> None:  # noqa: B027 (an optional hook)
+        """Raises InputError if the settings make no sense for so many rounds."""
+
     @abstractmethod
     def evolve(
         self, key: Key[Array, ""], environment: Environment, instance: Any, path: Any, t: Int[Array, ""]

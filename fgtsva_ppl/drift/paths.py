@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int, Key
 
 from fgtsva_ppl.drift.base import Drift
 from fgtsva_ppl.types import Environment
+from samplers.errors import InputError
 from samplers.settings import settings, traced_float, traced_int
 
 
@@ -48,6 +49,15 @@ class Jumps(Drift):
         due = jnp.where(jnp.asarray(self.at) > 0, t + 2 == self.at, random)  # round t + 1 counted from 0
         quarter = jnp.asarray(jnp.pi / 2, float)  # which is the other draw
         return _where(due, environment.moved(instance, environment.start(truth_key), quarter), instance)
+
+    @override
+    def validate(self, rounds: int) -> None:
+        at = int(self.at)
+        if at == 1 or at > rounds:
+            raise InputError(
+                f"drift.at={at} must be from 2 to rounds={rounds}, or 0 for jumps in random rounds: the truth has to "
+                "change between two rounds"
+            )
 
 
 @settings

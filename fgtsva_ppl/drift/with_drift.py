@@ -49,6 +49,11 @@ class WithDrift(Wrapper):
         return True
 
     @override
+    def validate(self, rounds: int) -> None:
+        super().validate(rounds)
+        self.drift.validate(rounds)
+
+    @override
     def start(self, key: Key[Array, ""]) -> DriftingInstance:
         instance = self.environment.start(key)
         path = self.drift.start(jax.random.fold_in(key, DRIFT_STREAM), self.environment, instance)

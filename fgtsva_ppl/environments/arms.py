@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Key
 
-from fgtsva_ppl.environments.linear import Instance, LinearEnvironment
+from fgtsva_ppl.environments.linear import Instance, LinearEnvironment, turned
 from fgtsva_ppl.environments.noise import ConstantNoise, StationaryNoise
 from fgtsva_ppl.types import Outcome, Round, Shape
 from samplers.settings import choice, settings, static_int, traced_float
@@ -70,6 +70,14 @@ class Arms(LinearEnvironment):
         best = jax.random.randint(key, (), 0, self.arms)
         means = self.gap * jax.nn.one_hot(best, self.arms)
         return Instance(jnp.clip(means + (1 - self.gap) / 2, 0, 1) if bernoulli else means, None)
+
+    @override
+    def moved(self, instance: Instance, other: Instance, angle: Float[Array, ""]) -> Instance:
+        """Turns the means; those of Bernoulli rewards around 1/2, and clipped to [0, 1]."""
+        if self.rewards == "gaussian":
+            return super().moved(instance, other, angle)
+        theta = turned(instance.theta - 0.5, other.theta - 0.5, angle) + 0.5
+        return instance._replace(theta=jnp.clip(theta, 0, 1))
 
     @override
     def round(self, key: Key[Array, ""], instance: Instance, t: Int[Array, ""]) -> tuple[Round, Outcome]:

@@ -5,7 +5,7 @@ from typing import Any, override
 from jax import Array
 from jaxtyping import Float, Int, Key
 
-from fgtsva_ppl.types import Environment, Outcome, Round, Shape
+from fgtsva_ppl.types import Environment, Feedback, Outcome, Round, Shape
 
 
 class Wrapper(Environment):
@@ -42,6 +42,15 @@ class Wrapper(Environment):
     @override
     def drifts(self) -> bool:
         return self.environment.drifts
+
+    @property
+    @override
+    def feedback(self) -> Feedback | None:
+        return self.environment.feedback
+
+    @override
+    def validate(self, rounds: int) -> None:
+        self.environment.validate(rounds)
 
     @override
     def start(self, key: Key[Array, ""]) -> Any:

@@ -36,3 +36,8 @@ class WithFeedback(Wrapper):
     @override
     def feedback(self) -> Feedback:
         return self.schedule
+
+    @override
+    def validate(self, rounds: int) -> None:
+        super().validate(rounds)
+        self.schedule.validate(rounds)

@@ -40,6 +40,11 @@ class Delayed(Feedback):
     def slots(self) -> int:
         return self.memory
 
+    @property
+    @override
+    def one_at_a_time(self) -> bool:
+        return self.distribution == "constant"
+
     @override
     def draw(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
         if self.distribution == "constant":

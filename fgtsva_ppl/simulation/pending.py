@@ -94,5 +94,10 @@ def observe(
         state = agent.update_late(state, round, action, reward, t - number)
         return state, due.at[oldest].set(-1)
 
-    state, due = jax.lax.while_loop(is_due, deliver, (state, pending.due))
+    waiting = state, pending.due
+    if feedback.one_at_a_time:  # which a loop would be slower for
+        delivered = deliver(waiting)
+        state, due = jax.tree.map(lambda new, old: jnp.where(is_due(waiting), new, old), delivered, waiting)
+    else:
+        state, due = jax.lax.while_loop(is_due, deliver, waiting)
     return state, pending._replace(due=due)

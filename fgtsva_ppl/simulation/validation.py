@@ -18,15 +18,15 @@ FIELDS = {  # of Round and Outcome: what each holds, and its shape in an environ
 
 
 def check_environment(environment: Environment, rounds: int | None = None) -> None:
-    """Traces a round without computing it, and compares the feedback with the number of rounds, if it is given.
+    """Traces a round without computing it, and compares the settings with the number of rounds, if it is given.
 
     Raises:
         InputError: If a field of its Round or Outcome does not have the shape that `environment.shape` promises. The
             message names the field, its shape and the expected one.
     """
     name, sizes = type(environment).__name__, environment.shape
-    if rounds is not None and environment.feedback is not None:
-        environment.feedback.validate(rounds)
+    if rounds is not None:
+        environment.validate(rounds)
 
     def first_round(environment: Environment, key: Array) -> dict[str, Any]:
         answer = environment.round(key, environment.start(key), jnp.asarray(0))

@@ -5,12 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fgtsva_ppl import Contextual, InputError, Sparse, WithDrift, WithNoise, simulate
+from fgtsva_ppl import Contextual, InputError, Sparse, WithDrift, WithFeedback, WithNoise, simulate
 from fgtsva_ppl.agents import Uniform
 from fgtsva_ppl.drift import DRIFTS, AdversarialSwap, Jumps, Periodic, Walk
 from fgtsva_ppl.environments import ENVIRONMENTS, LogisticBandit
+from fgtsva_ppl.environments.arms import Arms
 from fgtsva_ppl.environments.linear import turned
 from fgtsva_ppl.environments.noise import ConstantNoise
+from fgtsva_ppl.feedback import Batched
 from fgtsva_ppl.simulation import instance_of_round
 from fgtsva_ppl.simulation.rounds import play_round, start_run
 from samplers.settings import settings
@@ -122,3 +124,25 @@ def test_an_environment_whose_truth_cannot_drift_is_named():
         with pytest.raises(InputError, match=r"drift: the truth of environment \w+ cannot drift"):
             simulate(WithDrift(ENVIRONMENTS[name](), Walk()), Uniform(), rounds=2, runs=1)
     assert "walk" in DRIFTS.names()
+
+
+@pytest.mark.parametrize(
+    "drift", [Walk(rate=0.4), Jumps(rate=0.5), Periodic(period=6), AdversarialSwap(period=3)]
+)
+def test_means_of_bernoulli_arms_stay_probabilities(drift):
+    path = truths(Arms(arms=4, rewards="bernoulli"), drift)
+    assert np.all((path >= 0) & (path <= 1))
+    assert len(np.unique(path[:, 0])) > 1
+    if isinstance(drift, AdversarialSwap):
+        np.testing.assert_allclose(path[3], 1 - path[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("at", [1, 11])
+def test_a_jump_outside_of_the_horizon_is_an_error(at):
+    drifting = WithFeedback(WithDrift(SPARSE, Jumps(at=at)), Batched(2))
+    with pytest.raises(InputError, match=f"drift.at={at} must be from 2 to rounds=10"):
+        simulate(drifting, Uniform(), rounds=10, runs=1)
+
+
+def test_drift_around_feedback_keeps_the_feedback():
+    assert WithDrift(WithFeedback(SPARSE, Batched(2)), Walk()).feedback == Batched(2)

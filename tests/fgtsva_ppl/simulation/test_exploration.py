@@ -62,7 +62,7 @@ def test_doubling_and_periodic_schedules_by_hand():
         for action in plays:
             due = schedule.due(counts)
             found.append(int(due))
-            counts = counts.refreshed(due).played(jnp.asarray(action))
+            counts = counts.refreshed(due).played(jnp.asarray(action)).round_ended()
         assert found == expected, schedule
 
 
