@@ -1,5 +1,6 @@
 """The log of a stored cell: actions and propensities are stored, its rounds are regenerated from the seed."""
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -12,20 +13,29 @@ from jaxtyping import Float
 
 from experiments.config.cell import Cell
 from experiments.storage.codecs import values
+from experiments.storage.folder import Folder
+from fgtsva_ppl import Thompson, simulate
 from fgtsva_ppl.evaluation import Log
 from fgtsva_ppl.simulation import reveal, run_keys
 from fgtsva_ppl.simulation.rounds import evolve, instance_of_round
 from fgtsva_ppl.types import Environment
 from samplers.errors import InputError
 
+PROPENSITIES = ("propensity", "propensity_error")
 MAX_NUMBERS = 2 * 10**7  # of all features together; runs beyond are left out
 
 
 class CellLog(NamedTuple):
-    """A cell's log, and the true mean rewards."""
+    """A cell's log, the true mean rewards, and the standard errors of its propensities."""
 
     log: Log
     means: Float[np.ndarray, "rounds arms"]
+    propensity_error: Float[np.ndarray, " rounds"]
+
+
+def has_propensities(data: xr.DataTree) -> bool:
+    """Whether some were recorded in the run."""
+    return "propensity" in data.dataset and bool(np.isfinite(values(data, "propensity")).any())
 
 
 def log_of_cell(cell: Cell, data: xr.DataTree) -> CellLog:
@@ -38,14 +48,15 @@ def log_of_cell(cell: Cell, data: xr.DataTree) -> CellLog:
         raise InputError(
             f"cell {cell.name}: record_every={cell.record_every} stored no single rounds to evaluate"
         )
-    if "propensity" not in data.dataset or not np.isfinite(values(data, "propensity")).any():
+    if not has_propensities(data):
         raise InputError(
-            f"cell {cell.name} has no propensities: agents uniform, greedy and epsilon_greedy know them, and "
-            "agent.propensity_draws=100 estimates those of thompson"
+            f"cell {cell.name} has no propensities: agents uniform, greedy and epsilon_greedy know them; those of "
+            "thompson are estimated with agent.propensity_draws=100 in the run, or with --draws 100 after it"
         )
     shape = cell.environment.shape
-    runs = max(1, min(cell.runs, MAX_NUMBERS // (cell.rounds * shape.arms * shape.dim)))
-    actions, propensity = (values(data, name)[:runs] for name in ("action", "propensity"))
+    runs = _num_runs(cell)
+    names = ("action", "propensity", "propensity_error")
+    actions, propensity, error = (values(data, name)[:runs] for name in names)
     features, means, rewards = _regenerate(
         cell.environment, run_keys(cell.seed, np.arange(runs)), jnp.asarray(actions), rounds=cell.rounds
     )
@@ -57,7 +68,64 @@ def log_of_cell(cell: Cell, data: xr.DataTree) -> CellLog:
         np.asarray(features).reshape(rows, shape.arms, shape.dim),
         np.repeat(np.arange(runs), cell.rounds),
     )
-    return CellLog(log, np.asarray(means).reshape(rows, shape.arms))
+    return CellLog(log, np.asarray(means).reshape(rows, shape.arms), error.reshape(rows).astype(float))
+
+
+def _num_runs(cell: Cell) -> int:
+    """The number of runs whose features fit into memory."""
+    shape = cell.environment.shape
+    return max(1, min(cell.runs, MAX_NUMBERS // (cell.rounds * shape.arms * shape.dim)))
+
+
+def with_replayed_propensities(
+    cell: Cell, data: xr.DataTree, draws: int, folder: Folder | None = None
+) -> xr.DataTree:
+    """A cell's rounds with propensities from replicas of every draw, estimated after the run.
+
+    The cell is played again from its seed, which gives the same draws to the last bit, with `draws` replicas of each
+    from the state that the agent had. Replicas have random numbers of their own and change nothing.
+
+    Args:
+        cell: A cell of a Thompson agent.
+        data: Its rounds.
+        draws: Replicas per round.
+        folder: Where the propensities are stored, and read if they are.
+
+    Raises:
+        InputError: If the agent draws from no posterior, or the second play differs from the stored one.
+    """
+    if not isinstance(cell.agent, Thompson) or cell.exploration is not None:
+        raise InputError(
+            f"cell {cell.name}: only the draws of agent thompson, without exploration, have replicas"
+        )
+    if cell.record_every > 1:
+        raise InputError(
+            f"cell {cell.name}: record_every={cell.record_every} stored no single rounds to replay"
+        )
+    kind = f"propensities-{draws}"
+    stored = folder.read(cell, kind) if folder is not None else None
+    if stored is None:
+        runs = _num_runs(cell)
+        again = simulate(
+            cell.environment,
+            replace(cell.agent, propensity_draws=draws),
+            rounds=cell.rounds,
+            runs=runs,
+            seed=cell.seed,
+        )
+        if not np.array_equal(again.action, values(data, "action")[:runs]):
+            raise InputError(
+                f"cell {cell.name}: played again, it chooses other arms than the stored ones, so that its "
+                "propensities cannot be estimated; run it again with this version"
+            )
+        arrays = {name: (("run", "round"), getattr(again, name)) for name in PROPENSITIES}
+        stored = xr.DataTree(xr.Dataset(arrays))
+        if folder is not None:
+            folder.write(cell, stored, kind)
+    added = data.to_dataset().isel(run=slice(stored.sizes["run"]))
+    return xr.DataTree(
+        added.assign({name: (("run", "round"), values(stored, name)) for name in PROPENSITIES})
+    )
 
 
 @partial(jax.jit, static_argnames="rounds")

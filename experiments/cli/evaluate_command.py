@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from fgtsva_ppl.evaluation import Estimate, Log
 
+    type NamedLog = tuple[str, Log, np.ndarray | None, np.ndarray | None]
+
 OPEN_BANDIT = "obd:"  # obd:random/men is that log of the Open Bandit Data, where the package obp is installed
 
 
@@ -38,12 +40,20 @@ def evaluate(
             help="The policy: uniform, the number of an arm, or another log, whose arms are played as often as there."
         ),
     ] = "uniform",
+    draws: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Of a run's folder without propensities: play it again with so many replicas of every draw, and "
+            "estimate them from these.",
+        ),
+    ] = 0,
 ) -> None:
     """Estimate what a policy would have earned: IPS, SNIPS and doubly robust, with 95% intervals.
 
     Example: fgtsva evaluate log.csv --policy 2
     """
-    logs = _logs(file)
+    logs, notes = _logs(file, draws), list[str]()
     table = Table(
         "log",
         "rounds",
@@ -53,27 +63,41 @@ def evaluate(
         "95% interval",
         "standard error",
     )
-    for name, log, means in logs:
+    for name, log, means, error in logs:
         for estimator, estimate in _estimates(log, policy, means).items():
             _add(table, (name, str(len(log.actions)), policy, estimator), estimate)
+        if error is not None and error.any():
+            notes.append(
+                f"{name}: propensities are estimates, with a root mean square error of {_rms(error):.2g}"
+            )
         if overrides:
             _add_replay(table, name, log, overrides)
     console.print(table)
+    for note in notes:
+        console.print(note)
 
 
-def _logs(file: str) -> list[tuple[str, "Log", "np.ndarray | None"]]:
-    """The logs in a file or folder by name, with the true means where they are known."""
+def _rms(errors: "np.ndarray") -> float:
+    return float((errors**2).mean() ** 0.5)
+
+
+def _logs(file: str, draws: int) -> "list[NamedLog]":
+    """The logs in a file or folder by name, with true means and errors of propensities where they are known."""
     path = open_bandit_file(file) if file.startswith(OPEN_BANDIT) else Path(file)
     if not path.is_dir():
-        return [(path.name, _read(path), None)]
+        return [(path.name, _read(path), None, None)]
     from experiments.analysis.load import load_results
-    from experiments.analysis.logs import log_of_cell
+    from experiments.analysis.logs import has_propensities, log_of_cell, with_replayed_propensities
+    from experiments.storage.folder import Folder
 
     results, reasons = load_results(path), []
-    found: list[tuple[str, Log, np.ndarray | None]] = []
+    found: list[NamedLog] = []
     for cell in results.done:
         try:
-            found.append((results.labels[cell.id], *log_of_cell(cell, results.data[cell.id])))
+            data = results.data[cell.id]
+            if draws and not has_propensities(data):
+                data = with_replayed_propensities(cell, data, draws, Folder(path))
+            found.append((results.labels[cell.id], *log_of_cell(cell, data)))
         except InputError as error:
             reasons.append(error)
     if not found:

@@ -1,22 +1,25 @@
 """Checks of a Thompson agent's settings before its first round."""
 
-from fgtsva_ppl.posteriors import Posterior
+from typing import Any
+
 from fgtsva_ppl.posteriors.forgetting import check_forgetting
 from fgtsva_ppl.rewards import FlatModel
-from samplers import Sampler
 from samplers.errors import InputError
 
 
-def check_start(
-    posterior: Posterior, sampler: Sampler, model: FlatModel, warm_start: bool, control_variate: bool
-) -> None:
-    """Raises InputError for settings that do not fit together."""
+def check_start(agent: Any, model: FlatModel) -> None:
+    """Raises InputError for settings of a `Thompson` agent that do not fit together."""
+    posterior, sampler = agent.posterior, agent.sampler
     check_forgetting(posterior, model)
-    if not warm_start and sampler.adapts_between_rounds:
+    if not agent.warm_start and sampler.adapts_between_rounds:
         raise InputError(
             "sampler.adaptation learns from round to round, which warm_start=false forgets; set one of them"
         )
-    if not control_variate:
+    if agent.restart_every and not agent.warm_start:
+        raise InputError(
+            "agent.restart_every: warm_start=false starts anew in every round already; set one of them"
+        )
+    if not agent.control_variate:
         return
     if model.linear:
         raise InputError("control_variate needs stored data; of linear rewards only sums are stored")

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Int, Key
 
-from fgtsva_ppl.agents._propensity import with_propensity
+from fgtsva_ppl.agents._propensity import SOURCES, with_propensity
 from fgtsva_ppl.agents._reward_model import check_weights, reward_model
 from fgtsva_ppl.agents._start import check_start
 from fgtsva_ppl.agents.refresh import REFRESHES, Counts, EveryRound, Refresh
@@ -38,7 +38,7 @@ from fgtsva_ppl.rewards import AnyReward, FlatModel, Linear, NeuralLinear
 from fgtsva_ppl.rewards.inspection import check_means, check_values
 from fgtsva_ppl.types import ActionInfo, Agent, Round, Shape
 from samplers import MALA, Draw, Sampler, SamplerState, Target
-from samplers.settings import component, flag, nested, settings, static, static_int
+from samplers.settings import choice, component, flag, nested, settings, static, static_int
 
 CURVATURE_STREAM, FEATURES_STREAM = 1, 2  # folded into the key of a start
 
@@ -99,6 +99,17 @@ class Thompson(Agent):
         ge=0,
         doc="further draws per round by which the probability of the played arm is estimated; 0: not recorded",
     )
+    propensity_from: str = choice(
+        default="replicas",
+        options=SOURCES,
+        doc="repetitions of the agent's own draw, or exact draws from the posterior: the probability that an agent "
+        "logs which takes its sampler for exact",
+    )
+    restart_every: int = static_int(
+        default=0,
+        ge=0,
+        doc="rounds after which the sampler starts at a draw from the prior again, without adapted state; 0: never",
+    )
 
     @property
     @override
@@ -138,7 +149,7 @@ class Thompson(Agent):
     def start(self, key: Key[Array, ""], shape: Shape) -> ThompsonState:
         """Starts the sampler at a draw from the prior, with an empty history."""
         model = self.model(shape.arms, shape.dim)
-        check_start(self.posterior, self.sampler, model, self.warm_start, self.control_variate)
+        check_start(self, model)
         history = empty(
             linear=model.linear,
             keep_actions=self.posterior.keeps_actions(shape),
@@ -299,15 +310,19 @@ class Thompson(Agent):
     def start_sampler(
         self, key: Key[Array, ""], state: ThompsonState, round: EmbeddedRound
     ) -> tuple[Key[Array, ""], SamplerState]:
-        """The starting state of a round's sampling: the last round's state, or a draw from the prior.
+        """The starting state of a round's sampling: the last round's state, or a draw from the prior if one is due.
 
         Returns:
             A key for the draw, and the sampler's state.
         """
-        if self.warm_start:
+        if self.warm_start and not self.restart_every:
             return key, state.sampler
         key, start_key = jax.random.split(key)
-        return key, self.sampler.init(start_key, round.model.draw)
+        fresh = self.sampler.init(start_key, round.model.draw)
+        if not self.warm_start:
+            return key, fresh
+        due = state.history.rounds % self.restart_every == 0
+        return key, jax.tree.map(lambda new, old: jnp.where(due, new, old), fresh, state.sampler)
 
     def best(self, position: Float[Array, " size"], round: EmbeddedRound) -> Int[Array, ""]:
         """The best arm under a position; ties go to the lowest index."""
@@ -338,6 +353,8 @@ class Thompson(Agent):
 
     @override
     def end_round(self, state: ThompsonState, round: EmbeddedRound) -> ThompsonState:
+        if state.counts is not None:
+            state = state._replace(counts=state.counts.round_ended())
         if not self.posterior.forgets:
             return state
         return state._replace(history=forget(self.posterior, round.model, state.history))

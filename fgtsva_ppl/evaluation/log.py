@@ -1,5 +1,6 @@
 """Logged rounds: what was seen, played and earned, and with which probability it was played."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ COLUMNS = {
 }
 CONTEXT = "context_"  # columns that begin so are the features of a round's context
 RIDGE = 1.0
+BLOCKS = 20  # of a run, each predicted from those before it
 
 
 class Log(NamedTuple):
@@ -124,15 +126,35 @@ def _features(path: Path, frame: pd.DataFrame, contexts: Sequence[str], arms: in
 
 
 def fit_rewards(log: Log, folds: int = 2) -> Float[np.ndarray, "rounds arms"]:
-    """Mean rewards of all arms by ridge regression on the features, each round predicted by the other folds."""
+    """Mean rewards of all arms by ridge regression on the features, never fitted on the round that it predicts.
+
+    Rounds of several runs are those of agents that learn, where later rounds depend on earlier rewards: each is then
+    predicted from the earlier rounds of its own run, in blocks. Those of a single log are predicted by the other folds.
+    """
     rows = log.features[np.arange(len(log.actions)), log.actions]
-    fold = np.arange(len(rows)) % folds
-    centre = np.mean(log.rewards)
-    model = np.full((len(rows), log.arms), centre)
-    for one in range(folds):
-        train, test = fold != one, fold == one
-        if train.any():
-            gram = rows[train].T @ rows[train] + RIDGE * np.eye(rows.shape[1])
-            theta = np.linalg.solve(gram, rows[train].T @ (log.rewards[train] - centre))
+    if log.runs is None:
+        fold = np.arange(len(rows)) % folds
+        return _fitted(log, rows, [(fold != one, fold == one) for one in range(folds)], np.mean(log.rewards))
+    splits = []
+    for run in np.unique(log.runs):
+        (own,) = np.nonzero(log.runs == run)
+        ends = np.unique(np.linspace(0, len(own), BLOCKS + 1).astype(int))
+        splits += [(own[:begin], own[begin:end]) for begin, end in itertools.pairwise(ends)]
+    return _fitted(log, rows, splits, 0.0)
+
+
+def _fitted(
+    log: Log,
+    rows: Float[np.ndarray, "rounds dim"],
+    splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    centre: float | np.floating,
+) -> Float[np.ndarray, "rounds arms"]:
+    """Each second part predicted from the first; `centre` where there are no data."""
+    model = np.full((len(rows), log.arms), float(centre))
+    for train, test in splits:
+        fitted = rows[train]
+        if len(fitted):
+            gram = fitted.T @ fitted + RIDGE * np.eye(rows.shape[1])
+            theta = np.linalg.solve(gram, fitted.T @ (log.rewards[train] - centre))
             model[test] += log.features[test] @ theta
     return model

@@ -81,7 +81,7 @@ def _scan(
     def step(state: object, row: tuple[Array, tuple[Array, Array, Array]]) -> tuple[object, Array]:
         t, (action, reward, keep) = row
         own = jax.random.fold_in(key, t)
-        round = agent.embed(Round(features if fixed else features[t], sigma))
+        round = agent.represent(state, agent.embed(Round(features if fixed else features[t], sigma)))
         acted, arm, _ = agent.act(jax.random.fold_in(own, AGENT), state, round)
         kept = jax.random.uniform(jax.random.fold_in(own, KEEP)) < keep
         match = (arm == action) & kept
