@@ -11,7 +11,7 @@ import jax
 from rich.markup import escape
 from rich.table import Table
 
-from experiments.bench import draws, latency, paper, rounds, sizes
+from experiments.bench import draws, latency, moving, paper, rounds, sizes
 from experiments.bench.timing import Measure
 from experiments.config.provenance import code_version, versions
 from experiments.storage.files import write_atomically
@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[[bool], list[Measure]]] = {
     "exact_draws": draws.exact_draws,
     "nuts": draws.nuts,
     "general": rounds.general,
+    "moving": moving.measure,
     "ask_tell": latency.ask_tell,
     "diagnostics": latency.diagnostics,
     "compilation": latency.compilation,

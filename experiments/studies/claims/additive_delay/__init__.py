@@ -1,0 +1,1 @@
+"""C22: posterior sampling pays for delayed rewards once."""

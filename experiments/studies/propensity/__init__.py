@@ -1,0 +1,5 @@
+"""Logged propensities of approximate samplers."""
+
+from experiments.studies.propensity import figures, findings, tables
+
+__all__ = ["figures", "findings", "tables"]
