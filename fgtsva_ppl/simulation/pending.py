@@ -92,7 +92,7 @@ def observe(
         state = agent.with_decision(state, decision)
         round = agent.represent(state, agent.embed(late))
         state = agent.update_late(state, round, action, reward, t - number)
-        return state, due.at[oldest].set(-1)
+        return state, jnp.where(jnp.arange(due.size) == oldest, -1, due)  # faster than a scatter
 
     waiting = state, pending.due
     if feedback.one_at_a_time:  # which a loop would be slower for

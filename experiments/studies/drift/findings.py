@@ -50,13 +50,13 @@ def _anew(found: Sequence[Recovery]) -> list[str]:
     if better:
         best = min(better, key=lambda name: costs[name].value)
         return [
-            f"Starting anew helps after the jump: {best}, has {costs[best].format('auto')} regret against a warm "
-            "start at the same budget."
+            f"Starting anew helps after the jump: with {best}, regret changes by {costs[best].format('auto')} against "
+            "a warm start at the same budget."
         ]
     worst = max(costs, key=lambda name: costs[name].value)
     return [
         f"No start from the prior has less regret after the jump than a warm one at the same budget; "
-        f"{worst}, has {costs[worst].format('auto')}."
+        f"with {worst}, it changes by {costs[worst].format('auto')}."
     ]
 
 
@@ -67,9 +67,9 @@ def _forgetting(found: Sequence[Recovery]) -> list[str]:
     saved = paired_difference(exact[False].regret, exact[True].regret)
     discount = exact[True].cell.flat["posterior.discount"]
     return [
-        f"Forgetting matters more than sampling: without the discount of {discount:g} exact draws have "
-        f"{saved.format('auto')} regret after the jump, beyond {exact[True].regret.mean():.3g}."
+        f"Forgetting matters more than sampling: without the discount of {discount:g} exact draws add "
+        f"{saved.format('auto')} regret to {exact[True].regret.mean():.3g} after the jump."
         if saved.low > max((one.gap.value for one in found if one.gap and one.start != COLD), default=0)
-        else f"Without the discount of {discount:g} exact draws have {saved.format('auto')} regret after the jump, "
-        f"beyond {exact[True].regret.mean():.3g}."
+        else f"Without the discount of {discount:g} exact draws add {saved.format('auto')} regret "
+        f"to {exact[True].regret.mean():.3g} after the jump."
     ]

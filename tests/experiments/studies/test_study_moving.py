@@ -24,6 +24,7 @@ RUNS = 30
 SHARED = np.random.default_rng(SEED).gamma(
     4.0, 0.25, size=(RUNS, 1)
 )  # of all cells, as common random numbers are
+SHARED /= SHARED.mean()
 
 
 def tree(cell, regret, gradients=0.0, **diagnostics):
@@ -52,7 +53,7 @@ def results_of(name, make):
 
 def jumped(rise, cost, cold=0.5):
     """Warm sgld's TV rises by `rise` for 15 rounds; sgld and a cold start cost regret; no discount costs 3 a round."""
-    probes = np.array([225, 250, 252, 256, 264, 280, 312, 376, 500])
+    probes = np.array([225, 250, 254, 264, 280, 312, 376])
 
     def make(cell):
         since, flat = probes - 251, cell.flat
@@ -76,9 +77,9 @@ def test_drift_says_who_falls_behind_and_for_how_long():
         "After the jump sgld, warm, falls furthest behind the oracle: its action-TV rises by +0.20 "
     )
     assert "is back at its floor within 29 rounds, at +100" in behind
-    assert anew.startswith("Starting anew helps after the jump: sgld, restarted, has -100")
+    assert anew.startswith("Starting anew helps after the jump: with sgld, restarted, regret changes by -100")
     assert forgetting.startswith(
-        "Forgetting matters more than sampling: without the discount of 0.98 exact draws have +750"
+        "Forgetting matters more than sampling: without the discount of 0.98 exact draws add +750"
     )
     table = tables(results)["recovery"].frame.set_index(["sampler", "start"])
     assert table.loc[("sgld", "warm"), "rounds_until_back"] == "29"
@@ -128,18 +129,18 @@ def delayed(late):
 def test_delay_says_whether_its_cost_is_additive(late, verdict):
     results = delayed(late)
     sentences = findings(results)
-    assert len(sentences) == 3
+    assert len(sentences) == 2
     assert sentences[0].startswith("With exact draws a delay of 100 rounds costs +")
     assert all(verdict in sentence for sentence in sentences)
     table = tables(results)["delays"].frame
-    assert len(table) == 3 * 3 + 2
+    assert len(table) == 2 * 3 + 2
     np.testing.assert_allclose(table["late_share"], late, atol=0.05)
 
 
 def test_delay_draws_its_cost():
     left, right = figures(delayed(0.0))["delay"].draw().axes
-    assert len(left.containers) == 3 + 2
-    assert len(right.lines) == 2 * 3 + 1
+    assert len(left.containers) == 2 + 2
+    assert len(right.lines) == 2 * 2 + 1
 
 
 def scheduled(limit):
@@ -162,13 +163,13 @@ def test_batches_says_how_rarely_the_posterior_can_be_sampled():
     assert "every 10 rounds, for 10 times fewer gradients; every 100 rounds it is 2.00 [" in approximate
     assert batches.startswith("A kept draw costs more than late data: with rewards in batches of 100 rounds")
     left, right = figures(results)["batches"].draw().axes
-    assert len(left.containers) == 3 + 2
-    assert len(right.containers) == 2 + 1
+    assert len(left.containers) == 3 + 1
+    assert len(right.containers) == 2
     line = [one for one in schedules(results) if one.sampler == "sgld"]
     assert rarest(line).every == 10
     assert "is not certainly within 10%" in findings(scheduled(1))[0]
     assert "can be sampled every 100 rounds" in findings(scheduled(100))[0]
-    assert len(tables(results)["schedules"].frame) == 25
+    assert len(tables(results)["schedules"].frame) == 3 * 5 + 2
 
 
 def synthetic_logs(own, posterior, robust=0.0):

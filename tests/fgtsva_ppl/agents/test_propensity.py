@@ -40,6 +40,7 @@ def test_of_two_equal_arms_the_first_is_played():
     np.testing.assert_array_equal(_of_two_arms(target_of(np.ones((2, 2)), FGTSVA())), [1.0, 0.0])
 
 
+@pytest.mark.slow
 def test_exact_propensities_are_those_with_which_arms_are_played():
     """E[1 / p of the played arm] is the number of arms, where p is exact; and it has no error."""
     agent = Thompson(posterior=TS(), sampler=Exact(), propensity_draws=1)
@@ -71,6 +72,7 @@ def test_the_posterior_gives_propensities_only_where_it_can_be_drawn_from():
         simulate(TWO, agent, rounds=2, runs=1)
 
 
+@pytest.mark.slow
 def test_a_restart_in_every_round_is_a_cold_start():
     sampler, numbers = SGLD(num_steps=2), {"rounds": 6, "runs": 2}
     cold = simulate(TWO, Thompson(posterior=TS(), sampler=sampler, warm_start=False), **numbers)

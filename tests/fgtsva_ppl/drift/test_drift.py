@@ -26,7 +26,7 @@ def truths(environment, drift, key=0, rounds=ROUNDS):
     """The truth of every round of a run."""
     drifting = WithDrift(environment, drift)
     key = jax.random.key(key)
-    instances = jax.vmap(lambda t: instance_of_round(drifting, key, t))(jnp.arange(rounds))
+    instances = jax.jit(jax.vmap(lambda t: instance_of_round(drifting, key, t)))(jnp.arange(rounds))
     return np.asarray(jax.tree.leaves(instances.inner)[0])
 
 
@@ -50,7 +50,7 @@ def test_a_walk_moves_by_its_rate_and_keeps_the_distribution_of_the_truth():
     steps = np.arccos(np.sum(path[1:] * path[:-1], axis=1))
     assert np.all((steps > 0) & (steps < 0.025))
     logistic = WithDrift(LogisticBandit(dim=2, steepness=3.0), Walk(rate=0.5))
-    last = jax.vmap(lambda key: instance_of_round(logistic, key, jnp.asarray(5)).inner)
+    last = jax.jit(jax.vmap(lambda key: instance_of_round(logistic, key, jnp.asarray(5)).inner))
     keys = jax.random.split(jax.random.key(SEED), 4000)
     assert_mean(np.asarray(last(keys)) ** 2, 9.0)
 
@@ -106,8 +106,8 @@ def test_regret_is_that_to_the_best_arm_of_the_round():
 def truths_of_runs(environment, runs):
     from fgtsva_ppl.simulation import run_keys
 
-    keys = run_keys(0, np.arange(runs))
-    return np.stack([instance_of_round(environment, key, jnp.asarray(0)).inner.theta for key in keys])
+    first = jax.jit(jax.vmap(lambda key: instance_of_round(environment, key, jnp.asarray(0)).inner.theta))
+    return np.asarray(first(run_keys(0, np.arange(runs))))
 
 
 @settings
