@@ -24,7 +24,7 @@ def sentence(one: DelayCost) -> str:
     )
     if not one.total.low > 0:
         return f"{text}, which is not certainly above zero."
-    late, difference = one.late_share.value, one.late_share_difference
+    late, difference = round(one.late_share.value, 2) + 0.0, one.late_share_difference  # no minus zero
     shares = f"{late:.0%} of it in the second half of the rounds, where {one.late_share_of_regret:.0%} of regret falls"
     if difference.high < 0:
         return f"{text}; the additive cost of theory shows: {shares}."
