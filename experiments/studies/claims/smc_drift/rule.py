@@ -1,5 +1,7 @@
 """Regret of particles that are carried over, against a longer chain, against no forgetting and uniform play."""
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from experiments.analysis.claims import Judgement, Numbers, by_parts, untested
@@ -14,10 +16,10 @@ CAPTION = (
 )
 DISCOUNT = 0.98
 
-SMC = {"sampler": "smc", "posterior.discount": DISCOUNT}
-STATIC = {"sampler": "smc", "posterior.discount": None}
-CHAIN = {"sampler": "mala", "posterior.discount": DISCOUNT}
-UNIFORM = {"agent": "uniform"}
+SMC: dict[str, Any] = {"sampler": "smc", "posterior.discount": DISCOUNT}
+STATIC: dict[str, Any] = {"sampler": "smc", "posterior.discount": None}
+CHAIN: dict[str, Any] = {"sampler": "mala", "posterior.discount": DISCOUNT}
+UNIFORM: dict[str, Any] = {"agent": "uniform"}
 
 
 def measure(results: StudyResults) -> dict[str, Interval]:
