@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments.analysis.results import StudyResults
+from experiments.analysis.summary import defaults_note
 from experiments.cli import terminal
 from experiments.report import gallery, readme
 
@@ -36,6 +37,7 @@ def demo_output(results: StudyResults) -> str:
     console = Console(file=text, width=WIDTH, color_system=None)
     console.print(f"{results.title}: {len(results.cells)} cells", markup=False)
     console.print(terminal.summary_table(results.summary_rows, WIDTH, results.cells))
+    console.print(defaults_note(results.summary_rows), markup=False)
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())
 
 
