@@ -4,34 +4,77 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fgtsva_ppl.diagnostics import validation
-from fgtsva_ppl.diagnostics.validation import (
+from fgtsva_ppl.diagnostics.long_runs import rows_of
+from fgtsva_ppl.diagnostics.validation import GatedReference, Played, Sizes, compare, validate
+from fgtsva_ppl.diagnostics.validation_cases import cases
+from fgtsva_ppl.diagnostics.validation_page import (
     BEGIN,
     END,
+    LONG_BEGIN,
+    LONG_END,
     PAGE,
-    GatedReference,
-    Played,
-    Sizes,
-    cases,
-    compare,
+    REFERENCES_BEGIN,
+    REFERENCES_END,
+    long_rows,
+    reference_rows,
     table_rows,
+    update_long_runs,
+    update_references,
     update_table,
     validated_samplers,
 )
 from samplers import SAMPLERS
 
+MAIN = (
+    "mala",
+    "hmc",
+    "nuts",
+    "barker",
+    "mclmc",
+)  # those that must be in the committed tables, on all rewards
 
-def test_the_committed_table_has_rows_of_the_registry_only():
-    rows = table_rows(PAGE.read_text())
+NOT_GENERATED = pytest.mark.xfail(
+    reason="VALIDATION.md has not been generated", strict=True, raises=AssertionError
+)
+
+
+def between(begin, end, page=PAGE):
+    return page.read_text().split(begin)[1].split(end)[0]
+
+
+def numbers(row):
+    """The columns of a row that are numbers."""
+    columns = [column.strip() for column in row.split("|")]
+    return [float(column) for column in columns if column.replace(".", "", 1).isdigit()]
+
+
+@NOT_GENERATED
+def test_the_committed_table_has_all_rewards_and_the_main_samplers():
+    rows = table_rows(between(BEGIN, END))
     assert set(rows) <= {(case, name) for case in cases() for name in validated_samplers()}
+    assert {(case, name) for case in cases() for name in MAIN} <= set(rows)
+    assert all(numbers(row) for row in rows.values())
+
+
+@NOT_GENERATED
+def test_every_class_has_a_reference_or_the_reason_why_not():
+    references = reference_rows(between(REFERENCES_BEGIN, REFERENCES_END))
+    assert set(references) == set(cases())
+    rows = table_rows(between(BEGIN, END))
+    for case, reference in references.items():
+        passed = "passed" in reference or "exact draws" in reference
+        assert passed or "of the reference" in reference  # a reason of the gate
+        assert all((len(numbers(row)) >= 7) == passed for key, row in rows.items() if key[0] == case)
 
 
 def test_rows_are_replaced_and_others_kept(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\n| mlp | hmc | old |\n| gp | hmc | kept |\n{END}\nafter\n")
-    update_table(page, {("mlp", "hmc"): "| mlp | hmc | new |", ("mlp", "mala"): "| mlp | mala | more |"})
+    page.write_text(f"before\n{BEGIN}\n| mlp 8 | hmc | old |\n| gp | hmc | kept |\n{END}\nafter\n")
+    update_table(
+        page, {("mlp 8", "hmc"): "| mlp 8 | hmc | new |", ("mlp 8", "mala"): "| mlp 8 | mala | more |"}
+    )
     lines = page.read_text().splitlines()
-    assert lines[4:7] == ["| gp | hmc | kept |", "| mlp | mala | more |", "| mlp | hmc | new |"]
+    assert lines[4:7] == ["| gp | hmc | kept |", "| mlp 8 | mala | more |", "| mlp 8 | hmc | new |"]
     assert (lines[0], lines[-1]) == ("before", "after")
 
 
@@ -65,13 +108,23 @@ def test_every_adjusted_sampler_is_validated_and_no_control():
 
 
 @pytest.mark.slow
-def test_the_generator_at_a_tiny_size(monkeypatch, tmp_path):
+def test_the_generator_at_a_tiny_size(tmp_path):
     """gp has exact draws; MALA agrees with them."""
     page = tmp_path / "page.md"
-    page.write_text(f"{BEGIN}\n{END}\n")
-    update_table(page, validation.validate(["mala"], ["gp"], Sizes(num_rounds=8, num_agents=16, num_draws=4)))
-    ((key, row),) = table_rows(page.read_text()).items()
+    marks = (BEGIN, END, REFERENCES_BEGIN, REFERENCES_END, LONG_BEGIN, LONG_END)
+    page.write_text("\n".join(marks))
+    reference, rows = validate(["mala"], "gp", Sizes(num_rounds=8, num_agents=16, num_draws=4))
+    update_references(page, {"gp": reference})
+    update_table(page, rows)
+    update_long_runs(page, rows_of("gp", "mala", 8))
+    ((key, row),) = table_rows(between(BEGIN, END, page)).items()
     assert key == ("gp", "mala")
-    acceptance, _, _, mean_error = (float(column) for column in row.split("|")[3:7])
+    assert "exact draws" in reference_rows(between(REFERENCES_BEGIN, REFERENCES_END, page))["gp"]
+    acceptance, _, _, mean_error = numbers(row)[:4]
     assert 0.3 < acceptance < 1
     assert mean_error < 1
+    assert {noise for _, _, noise in long_rows(between(LONG_BEGIN, LONG_END, page))} == {
+        "revealed",
+        "constant",
+        "sparse",
+    }
