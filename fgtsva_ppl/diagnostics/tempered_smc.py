@@ -48,7 +48,7 @@ class _Progress(NamedTuple):
     positions: Array
     temperature: Array
     log_step: Array
-    count: Array
+    number: Array
     key: Array
 
 
@@ -111,10 +111,10 @@ def _run(key: Array, *, target: Target, model: FlatModel, num_particles: int) ->
         positions = progress.positions[systematic(resampling_key, weights, num_particles)]
         temperature = progress.temperature + increment
         positions, log_step, _ = moves(move_key, positions, progress.log_step, temperature, NUM_MOVES)
-        return _Progress(positions, temperature, log_step, progress.count + 1, key)
+        return _Progress(positions, temperature, log_step, progress.number + 1, key)
 
     def unfinished(progress: _Progress) -> Array:
-        return (progress.temperature < 1) & (progress.count < MAX_TEMPERATURES)
+        return (progress.temperature < 1) & (progress.number < MAX_TEMPERATURES)
 
     start_key, last_key, key = jax.random.split(key, 3)
     positions = jax.vmap(model.draw)(jax.random.split(start_key, num_particles))
@@ -122,7 +122,7 @@ def _run(key: Array, *, target: Target, model: FlatModel, num_particles: int) ->
     first = _Progress(positions, jnp.zeros(()), log_step, jnp.zeros((), int), key)
     end = jax.lax.while_loop(unfinished, next_temperature, first)
     positions, _, rate = moves(last_key, end.positions, end.log_step, end.temperature, NUM_LAST_MOVES)
-    return positions, end.count, rate
+    return positions, end.number, rate
 
 
 def _increment(ratios: Float[Array, " particles"], rest: Float[Array, ""]) -> Float[Array, ""]:
