@@ -124,6 +124,9 @@ def _round_seconds(cell: Cell, alone: bool) -> float:
     overhead, gradient, product = (
         (ROUND_ALONE, GRADIENT_ALONE, PRODUCT_ALONE) if alone else (ROUND, GRADIENT, PRODUCT)
     )
+    products = agent.round_products(shape, cell.rounds)
+    if products is not None:  # networks that are trained on stored rows
+        return overhead + NUMBER * numbers + PRODUCT_DATA * products + gradients * gradient
     if agent.stores_rounds(shape):  # a gradient goes through the whole buffer
         gradient += PRODUCT_DATA * 6 * size * (mean_capacity(cell.rounds) + shape.arms)
     else:

@@ -18,8 +18,8 @@ def settings(*overrides):
 
 def test_data_have_a_model_for_each_arm_and_a_weight_of_their_own():
     flat = settings("environment=iris", "posterior=ts")
-    assert (flat["reward"], flat["posterior.eta"], flat["environment.sigma"]) == ("per_arm", 100.0, 0.1)
-    assert settings("environment=iris", "posterior=fgts_b")["posterior.eta"] == 100
+    assert (flat["reward"], flat["posterior.eta"], flat["environment.sigma"]) == ("per_arm", 204.0, 0.07)
+    assert settings("environment=iris", "posterior=fgts_b")["posterior.eta"] == 204
     assert settings("environment=iris", "posterior=ts", "environment.sigma=0.5")["posterior.eta"] == 4
     assert settings("environment=iris", "environment.encoding=joint")["reward"] == "linear"
 
@@ -42,7 +42,7 @@ def test_what_was_chosen_is_stated_and_stored():
     (note,) = study.notes()
     assert note == (
         "iris: 150 rows, 3 classes, 4 standardized columns (text is one-hot); a linear model with intercept per class; "
-        "sigma=0.1; recommended for these: reward=per_arm posterior.eta=100.0"
+        "sigma=0.07; recommended for these: reward=per_arm posterior.eta=204.0"
     )
     assert study_config(study)["notes"] == [note]
     assert "notes" not in study_config(compose(["environment=sparse"]))
@@ -60,11 +60,24 @@ def test_a_study_leaves_out_data_that_are_not_installed(monkeypatch):
     assert not compose(["study=data", "environment=mnist", "agent=uniform"]).left_out
 
 
-def test_the_prior_of_an_arm_is_a_guess_among_all():
-    model = flat_model(PerArm(), dim=12, arms=3)
+def test_the_prior_of_an_arm_is_a_guess_among_all_whose_sum_is_nearly_known():
+    model = flat_model(PerArm(prior_scale=0.5, common=0.1), dim=12, arms=3)
     assert model.gaussian is not None
-    np.testing.assert_allclose(model.gaussian.mean, 3 * [0, 0, 0, 1 / 3], atol=1e-6)
-    np.testing.assert_allclose(model.gaussian.precision, 4 * 12 * np.eye(12), rtol=1e-6)
+    covariance = np.linalg.inv(model.gaussian.precision)
+    context = np.array([2.0, -1.0, 3.0, 1.0])
+    features = np.asarray(model.embed(np.kron(np.eye(3), context)))
+    np.testing.assert_allclose(features @ model.gaussian.mean, 1 / 3, rtol=1e-5)
+    # Var f(x, a) = 0.25 |x|^2 (1 - 1/3 + 0.01/3); the sum over arms has 3 * 0.01 * 0.25 |x|^2.
+    values = features @ covariance @ features.T / (0.25 * context @ context)
+    np.testing.assert_allclose(np.diag(values), 1 - 0.99 / 3, rtol=1e-5)
+    np.testing.assert_allclose(values[0, 1:], -0.99 / 3, rtol=1e-5)
+    np.testing.assert_allclose(np.sum(values), 0.03, rtol=1e-4)
+
+
+def test_arms_with_nothing_in_common_are_independent():
+    model = flat_model(PerArm(common=1.0), dim=12, arms=3)
+    assert model.gaussian is not None
+    np.testing.assert_allclose(model.gaussian.precision, 4 / 0.3**2 * np.eye(12), atol=1e-4)
     with pytest.raises(InputError, match="needs an environment with a block of features for each arm"):
         flat_model(PerArm(), dim=10, arms=3)
 

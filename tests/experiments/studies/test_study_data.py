@@ -14,7 +14,7 @@ def findings_of(default: float, tuned: float) -> list[str]:
     for cell in composed.cells:
         agent = cell.flat["agent"]
         total = REGRET.get(agent, default)
-        if cell.flat.get("posterior.eta") == 400:
+        if cell.flat.get("posterior.eta") == 800:
             total = tuned
         data[cell.id] = tree(cell, total)
     return studies.findings(StudyResults.from_cells("data", composed.cells, data, composed.comparison))
@@ -28,7 +28,7 @@ def test_the_default_is_judged_by_paired_intervals():
     assert greedy.startswith("Against greedy at default settings,")
     assert "has less regret on 0 of 1 datasets; no difference found on iris " in greedy
     assert "near if at most 1.1; near: iris 1.0" in near
-    assert "(Thompson, eta tuned: eta=400 (edge))" in near
+    assert "(Thompson, eta tuned: eta=800 (edge))" in near
     assert "not near" not in near
     assert numbers.startswith("iris, mean regret: Thompson (exact) ")
 
