@@ -33,7 +33,8 @@ def findings(results: StudyResults) -> list[str]:
     sentences = [
         " ".join(verdicts[other, "textbook"] for other in TO_BEAT if (other, "textbook") in verdicts)
     ]
-    sentences += [verdicts["greedy", "textbook"]] if ("greedy", "textbook") in verdicts else []
+    if ("greedy", "textbook") in verdicts:
+        sentences += [" ".join([verdicts["greedy", "textbook"], *_why_not_greedy(results, panels)])]
     sentences += _nearness(results, panels)
     rest = [(other, "tuned") for other in ("epsilon-greedy", "greedy")] + [
         ("LinTS", "textbook"),
@@ -78,6 +79,31 @@ def _verdict(other: str, gaps: Mapping[str, Interval]) -> str:
     text += f"; no difference found on {', '.join(same)}" if same else ""
     text += f"; more on {', '.join(more)}" if more else ""
     return f"{text}."
+
+
+def _why_not_greedy(results: StudyResults, panels: Mapping[str, Algorithms]) -> list[str]:
+    """Where the default does not beat greedy: whether a tuned weight of a datum does."""
+    tuned_name = TUNED[0]
+    texts, helped = [], []
+    for panel, gap in _gaps(results, panels, "greedy", "textbook").items():
+        here = panels[panel]
+        if gap.high < 0 or not (_has(here, tuned_name, "tuned") and _has(here, "uniform")):
+            continue
+        greedy, uniform = _regret(results, here, "greedy"), _regret(results, here, "uniform")
+        tuned = paired_difference(_regret(results, here, tuned_name, "tuned"), greedy)
+        share = 100 * greedy.mean() / uniform.mean()
+        texts.append(
+            f"{panel} {greedy.mean():.1f} ({share:.0f}% of uniform play), eta tuned {tuned.format()}"
+        )
+        helped += [panel] if tuned.high < 0 else []
+    if not texts:
+        return []
+    why = (
+        f"a tuned weight of a datum does on {', '.join(helped)} alone"
+        if helped
+        else "neither does a tuned weight of a datum: contexts alone make greedy try every class"
+    )
+    return [f"Where it does not beat greedy, {why}; regret of greedy: {'; '.join(texts)}."]
 
 
 def _nearness(results: StudyResults, panels: Mapping[str, Algorithms]) -> list[str]:

@@ -1,5 +1,6 @@
 """Settings that an environment recommends apply where neither the study nor the command line has a value."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -65,7 +66,7 @@ def test_the_prior_of_an_arm_is_a_guess_among_all_whose_sum_is_nearly_known():
     assert model.gaussian is not None
     covariance = np.linalg.inv(model.gaussian.precision)
     context = np.array([2.0, -1.0, 3.0, 1.0])
-    features = np.asarray(model.embed(np.kron(np.eye(3), context)))
+    features = np.asarray(model.embed(jnp.asarray(np.kron(np.eye(3), context))))
     np.testing.assert_allclose(features @ model.gaussian.mean, 1 / 3, rtol=1e-5)
     # Var f(x, a) = 0.25 |x|^2 (1 - 1/3 + 0.01/3); the sum over arms has 3 * 0.01 * 0.25 |x|^2.
     values = features @ covariance @ features.T / (0.25 * context @ context)

@@ -387,6 +387,9 @@ def test_langevin_neural(linear, neural, expected):
     }
     assert outcome("langevin_neural", numbers) == expected
     assert outcome("langevin_neural", {}) == Outcome.UNTESTED
+    beside = {"logistic: regret of LMC-TS over that of lints": 9.0}  # of which nothing is claimed
+    assert outcome("langevin_neural", numbers | beside) == expected
+    assert outcome("langevin_neural", beside) == Outcome.UNTESTED
 
 
 def test_every_rule_has_a_test():
