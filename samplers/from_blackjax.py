@@ -1,6 +1,7 @@
 """Kernels and samplers from BlackJAX algorithms, or from any other pair of `init` and `step`."""
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, override, runtime_checkable
 
@@ -9,7 +10,9 @@ from jax import Array
 from jaxtyping import Bool, Float
 
 from samplers._threefry import unrolled
+from samplers.adaptation.base import Adaptation, NoAdaptation
 from samplers.adaptation.preconditioning import Preconditioned, Preconditioner
+from samplers.adaptation.step_size import Automatic
 from samplers.base import Kernel, SamplerInfo, Step
 from samplers.markov import AdjustedSampler
 from samplers.registry import PRECONDITIONERS
@@ -73,7 +76,7 @@ def from_blackjax(
     num_steps: int = 20,
     step_size: float = 1.0,
     num_gradients: int = 1,
-    optimal_acceptance_rate: float = 0.65,
+    optimal_acceptance_rate: float | None = 0.65,
     info: SamplerInfo | None = None,
     preconditioner: Preconditioner | str = "dense",
     sequential: bool = False,
@@ -86,7 +89,8 @@ def from_blackjax(
         num_steps: Default number of transitions per draw.
         step_size: Default step size.
         num_gradients: Number of gradients of a transition.
-        optimal_acceptance_rate: What adaptations aim at.
+        optimal_acceptance_rate: What adaptations aim at; None for an algorithm without an accept step, whose step size
+            is then not adapted.
         info: Facts for `fgtsva list samplers`.
         preconditioner: The default preconditioner, or its name.
         sequential: Whether loops have a data-dependent length, so that chains run faster one after the other.
@@ -95,7 +99,9 @@ def from_blackjax(
         preconditioner = PRECONDITIONERS.build(preconditioner)
     info = info or SamplerInfo("own", "unknown", f"{num_gradients} x num_steps", "")
     # In the class body its own names shadow these.
-    own_sequential, own_rate, own_info = sequential, optimal_acceptance_rate, info
+    own_sequential, own_info = sequential, info
+    own_rate = math.nan if optimal_acceptance_rate is None else optimal_acceptance_rate
+    own_adaptation: Adaptation = NoAdaptation() if optimal_acceptance_rate is None else Automatic()
     own_num_steps, own_step_size, own_preconditioner = num_steps, step_size, preconditioner
 
     @settings
@@ -111,6 +117,7 @@ def from_blackjax(
             default=own_step_size, gt=0, doc="step size in units of 1 / sqrt(largest curvature)"
         )
         preconditioner: Preconditioner = own_preconditioner
+        adaptation: Adaptation = own_adaptation
 
         @override
         def kernel(self, preconditioned: Preconditioned) -> Kernel:

@@ -39,7 +39,9 @@ def export_(
 
 @app.command("run")
 def run_(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of `fgtsva targets export`.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of `fgtsva targets export`.")] = Path(
+        "targets"
+    ),
     sampler: Annotated[
         list[str] | None,
         typer.Option("--sampler", help="file.py:Class, or a registered name; may be repeated."),
@@ -73,10 +75,15 @@ def run_(
     limits = leaderboard.Limits(budget.num_chains, budget.calls, time_limit)
     progress = partial(errors.print, style="dim", markup=False)
     table = leaderboard.run(folder, samplers, limits, progress)
-    paths = page.write(output, table)
+    paths = page.write(output, table, leaderboard.described(folder))
+    console.print("   score  ± se  gradients  sampler", style="bold", markup=False)
     for row in leaderboard.standings(table).itertuples():
-        console.print(f"{row.score:8.2f}  {row.sampler}", markup=False)
-    failed = int((table["status"] == "failed").sum())
-    if failed:
-        errors.print(f"{failed} rows failed: see {paths[0]}", style="yellow", markup=False)
+        note = f"  ({row.num_failed} failed)" if row.num_failed else ""
+        line = f"{row.score:8.2f} {row.score_se:5.2f} {row.gradients:10.0f}  {row.sampler}{note}"
+        console.print(line, markup=False, highlight=False)
+    failed = table[table["status"] == "failed"]
+    if len(failed):
+        errors.print(f"{len(failed)} rows failed: see {paths[0]}", style="yellow", markup=False)
+    for row in failed[~failed["sampler"].isin(registered_samplers())].itertuples():
+        errors.print(f"{row.sampler} on {row.target}: {row.reason}", style="yellow", markup=False)
     console.print(f"Leaderboard: {paths[-1]}", soft_wrap=True, markup=False)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from experiments.storage.files import write_atomically
+from experiments.targets import read_targets
 from experiments.targets.reference import ReferenceDrawer, ReferenceSizes
 from experiments.targets.sequences import Sequence, chosen
 from experiments.targets.stored import StoredSequence
@@ -22,11 +23,21 @@ from samplers.settings import flatten
 SEED = 0
 NUM_CHECKS = 3
 QUICK = ReferenceSizes(num_draws=500, num_chain_draws=400)
-FORMULA = (
-    "log p(x) = log prior(x) - sum_s weight_s (reward_s - f_x(features_s))^2 + lam max_a f_x(actions_a) + constant, "
-    "over the first num_rows rows; linear rewards have the sums gram, moment, square instead of rows: "
-    "-(theta'gram theta - 2 moment'theta + square)"
+DENSITY = (
+    "log p(x) = log prior(x) - loss(x) + bonus_scale max_a f(actions_a) + constant. With rows: loss = sum over the "
+    "first num_rows rows of weights (rewards - f(features))^2. With sums: loss = c'gram c - 2 moment'c + square, where "
+    "c are the coefficients of f. x has the sites in the order of `sites`, positive ones as logarithms; log prior(x) "
+    "includes the logarithm of the Jacobian, which is the positive site's own x."
 )
+FUNCTIONS = {
+    "linear": "f(a) = <theta, a>, c = theta; theta ~ N(0, prior_scale^2 I), null: prior_scale = 1/sqrt(size of theta)",
+    "logistic": "f(a) = 1 / (1 + exp(-<theta, a>)); theta ~ N(0, prior_scale^2 I)",
+    "hierarchical": "f(a) = <theta, a> + bias_a, c = (theta, bias), bias = bias_mean + bias_scale bias_standard; "
+    "theta ~ N(0, prior_scale^2 I), null: prior_scale = 1/sqrt(size of theta); bias_mean ~ N(0, s^2), bias_scale ~ "
+    "|N(0, s^2)| with s the setting bias_scale, bias_standard ~ N(0, I)",
+    "mlp": "f(a) = tanh(a weights_0 + bias_0) weights_1 + bias_1, matrices in row-major order; weights_i ~ N(0, "
+    "prior_scale^2 / rows), bias_i ~ N(0, prior_scale^2)",
+}
 
 
 def export(
@@ -39,7 +50,7 @@ def export(
     """Writes sequences of posteriors into a folder.
 
     Args:
-        folder: Made if it does not exist. Gets NAME.nc and NAME.json per sequence, and index.json.
+        folder: Made if it does not exist. Gets NAME.nc and NAME.json per sequence, index.json, and read_targets.py.
         names: Which sequences; None for all, or for those of the quick size.
         quick: Fewer sequences and fewer reference draws.
         progress: Called with a line per sequence.
@@ -55,6 +66,7 @@ def export(
         digests[name] = stored.save(folder)
         kinds = ", ".join(str(one["kind"]) for one in stored.facts["references"])
         progress(f"{name}: {len(stored)} posteriors of {stored.size} parameters, references {kinds}")
+    write_atomically(folder / "read_targets.py", Path(read_targets.__file__).read_bytes())
     index = {"sequences": digests, "quick": quick, "seed": SEED}
     write_atomically(folder / "index.json", (json.dumps(index, indent=1, sort_keys=True) + "\n").encode())
     return digests
@@ -86,6 +98,9 @@ def record(name: str, sequence: Sequence, sizes: ReferenceSizes) -> StoredSequen
         "total_variance": np.stack([history.total_variance for history in histories]),
         "num_rows": np.stack([history.rounds for history in histories]),
     }
+    arrays["bonus_scale"] = np.asarray(
+        agent.posterior.bonus_scale(*(jnp.asarray(arrays[name]) for name in ("total_variance", "sigma")))
+    )
     data = histories[-1].data
     if isinstance(data, ReplayBuffer):
         number = int(arrays["num_rows"][-1])
@@ -98,9 +113,12 @@ def record(name: str, sequence: Sequence, sizes: ReferenceSizes) -> StoredSequen
         "reward": [sequence.reward[0], _plain(flatten(reward))],
         "posterior": [sequence.posterior[0], _plain(flatten(agent.posterior))],
         "compared": sequence.compared,
-        "formula": FORMULA,
+        "density": DENSITY,
+        "function": FUNCTIONS[sequence.reward[0]],
     }
     draft = StoredSequence(name, arrays, facts)
+    shapes = jax.eval_shape(draft.model.unravel, jax.ShapeDtypeStruct((draft.size,), float))
+    facts["sites"] = [{"name": site, "shape": list(shapes[site].shape)} for site in sorted(shapes)]
     arrays = arrays | _metrics(draft)
     return _with_references(StoredSequence(name, arrays, facts), sizes)
 
@@ -143,9 +161,12 @@ def _with_references(draft: StoredSequence, sizes: ReferenceSizes) -> StoredSequ
         def compared(arrays: Any, draws: Any) -> Any:
             return draft.rewards_of(arrays[0], draws)
 
-    drawer = ReferenceDrawer(lambda arrays: draft.target_from(*arrays), draft.model.draw, sizes, compared)
+    program = read_targets.Target(draft.facts, draft.arrays)
+    drawer = ReferenceDrawer(
+        lambda arrays: draft.target_from(*arrays), program, draft.model.draw, sizes, compared
+    )
     references = [
-        drawer.draw(jax.random.fold_in(jax.random.key(SEED + 1), step), (draft.at(step), draft.rows))
+        drawer.draw(jax.random.fold_in(jax.random.key(SEED + 1), step), step, (draft.at(step), draft.rows))
         for step in range(len(draft))
     ]
     arrays = {**draft.arrays, "reference": np.stack([one.draws for one in references])}

@@ -21,11 +21,18 @@ from fgtsva_ppl.diagnostics.accuracy import (
     whitening,
 )
 from samplers import Draw, Sampler, SamplerState
-from samplers.diagnostics import maximum_mean_discrepancy
+from samplers.diagnostics import (
+    classifier_test,
+    importance_khat,
+    kernel_stein_discrepancy,
+    maximum_mean_discrepancy,
+)
 
 SEED = 0
 NUM_MMD = 256  # draws of each sample
-ERRORS = ("action_tv", "sliced_wasserstein", "mean_error", "covariance_error", "mmd")
+NUM_BOOTSTRAP = 20
+NUM_FLOORS = 10  # subsets of the reference over which its own errors are averaged
+NUM_PROPOSALS = 1024  # of the importance check
 
 
 class Budget(NamedTuple):
@@ -75,14 +82,18 @@ def measure(sampler: Sampler, sequence: StoredSequence, budget: Budget) -> list[
 
 
 def floor(sequence: StoredSequence, budget: Budget) -> list[dict[str, Any]]:
-    """Errors of as many reference draws as there are chains: no sampler can be expected to have less."""
+    """Mean errors of as many reference draws as there are chains: no sampler can be expected to have less."""
     steps = [i for i, one in enumerate(sequence.facts["references"]) if one["kind"] != "rejected"]
     if not steps:
         raise ValueError("no posterior of the sequence has a reference")
     draws = sequence.reference[steps[-1]]
-    chosen = np.random.default_rng(SEED).choice(len(draws), budget.num_chains, replace=False)
-    rest = np.setdiff1d(np.arange(len(draws)), chosen)
-    errors = compare(sequence, steps[-1], draws[chosen], draws[rest])
+    rng = np.random.default_rng(SEED)
+    each = []
+    for _ in range(NUM_FLOORS):
+        chosen = rng.choice(len(draws), budget.num_chains, replace=False)
+        rest = np.setdiff1d(np.arange(len(draws)), chosen)
+        each.append(compare(sequence, steps[-1], draws[chosen], draws[rest]))
+    errors = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
     return [{"mode": "reference", "gradients": 0.0, "calls": 0, "seconds": 0.0, **errors}]
 
 
@@ -105,14 +116,41 @@ def compare(
     white = [(x - mean[0]) @ w.T for x in (ours, theirs)]
     mean_error, covariance_error, _ = moment_errors(ours[None], theirs[None])
     few = [x[:: max(1, len(x) // NUM_MMD)][:NUM_MMD] for x in white]
+    again = np.random.default_rng(SEED).integers(len(ours), size=(NUM_BOOTSTRAP, len(ours)))
+    bootstrapped = sliced_wasserstein(ours[again], theirs[None])
     return {
         "action_tv": float(total_variation(p, q)),
         "action_tv_floor": float(total_variation_floor(q, len(ours), len(theirs))),
         "sliced_wasserstein": float(sliced_wasserstein(ours[None], theirs[None])[0]),
+        "sliced_wasserstein_se": float(np.std(bootstrapped, ddof=1)),
         "mean_error": float(mean_error[0]),
         "covariance_error": float(covariance_error[0]),
         "mmd": math.sqrt(max(0.0, maximum_mean_discrepancy(*few))),
+        "classifier_accuracy": classifier_test(*few).accuracy,
+        **_density_checks(sequence, step, draws, reference),
     }
+
+
+def _density_checks(
+    sequence: StoredSequence,
+    step: int,
+    draws: Float[np.ndarray, "draws size"],
+    reference: Float[np.ndarray, "reference_draws size"],
+) -> dict[str, float]:
+    """Checks of the parameters by the density itself: Stein discrepancy (whitened) and Pareto k-hat."""
+    mean, w = whitening(reference)
+    few = draws[:NUM_MMD]
+    _, scores = sequence.densities(step, few)
+    stein = kernel_stein_discrepancy((few - mean[0]) @ w.T, scores @ np.linalg.inv(w))
+
+    def logdensity(positions: np.ndarray) -> np.ndarray:
+        parts = np.split(positions, range(len(few), len(positions), len(few)))
+        padded = [np.concatenate([part, np.repeat(few[:1], len(few) - len(part), axis=0)]) for part in parts]
+        values = [sequence.densities(step, x)[0][: len(part)] for x, part in zip(padded, parts, strict=True)]
+        return np.concatenate(values)
+
+    khat = importance_khat(logdensity, draws, num_proposals=NUM_PROPOSALS)
+    return {"stein_discrepancy": stein, "pareto_khat": khat}
 
 
 class _Program:

@@ -1,108 +1,175 @@
-"""The leaderboard: a figure of errors against gradients, and a page with tables."""
+"""The leaderboard: a figure of errors against gradients and seconds, and a page with tables and a panel to explore."""
 
-import io
+import json
+from collections.abc import Mapping
 from html import escape
+from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
-from experiments.figures.style import style
+from experiments.figures.style import look
 from experiments.storage.files import write_atomically
-from experiments.targets.leaderboard import standings
+from experiments.targets.error_figure import error_figure
+from experiments.targets.leaderboard import ERRORS, standings
 from experiments.targets.worker import REFERENCE
+from samplers.registry import SAMPLERS
 
-ERRORS = {
-    "action_tv": "total variation of actions",
-    "sliced_wasserstein": "sliced Wasserstein distance, sd",
-    "mean_error": "error of the mean, sd",
-    "mmd": "MMD",
-}
-STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .7em;border-bottom:1px solid #ccc;text-align:right}"
-    "td:first-child,th:first-child,td:nth-child(2){text-align:left}img{max-width:100%}.failed{color:#a00}"
+INTRODUCTION = (
+    "The <b>score</b> is the mean over targets of log2 of the error over that of exact draws: 0 is exact, 1 is twice "
+    "the error. The error is the sliced Wasserstein distance of one draw per chain, after following a sequence with "
+    "one draw per posterior."
 )
+DETAILS = (
+    "<b>following</b>: one draw from each posterior of the sequence, started where the last one ended. <b>cold</b>: "
+    "draws from the last posterior, started at draws of the prior. Errors are those of the distribution of one draw "
+    "per chain, against reference draws; the error of exact draws is that of as many reference draws. A target on "
+    "which a sampler fails counts as the worst result of any sampler there. <b>score_se</b> is the standard error over "
+    "chains. <b>within_2x</b>: targets on which a sampler comes, cold, within twice the error of exact draws, and "
+    "<b>gradients_to_2x</b> the median number of gradients per chain that this took. <b>gradients</b> and "
+    "<b>seconds</b>: mean over targets, per chain, following; seconds of one core, without compilation."
+)
+COLUMN_NOTES = (
+    "action_tv: total variation between the distributions of the best arm; action_tv_floor: what as many exact draws "
+    "have on average. sliced_wasserstein, mean_error and covariance_error in standard deviations of the posterior. "
+    "mmd: root of the unbiased square, 0 if that is negative. stein_discrepancy: IMQ kernel, whitened. "
+    "classifier_accuracy: 1/2 is perfect. pareto_khat: of importance sampling from the normal distribution with the "
+    "draws' moments; above 0.7 these do not cover the target, or there are too few draws for its dimension (compare "
+    "with the reference's row)."
+)
+HEAD_COLUMNS = ("sampler", "target", "mode", "reason", "title", "references")  # words, not numbers
 
 
-def write(folder: Path, table: pd.DataFrame) -> list[Path]:
-    """Writes leaderboard.csv, leaderboard.svg and leaderboard.html; returns their paths."""
+def write(
+    folder: Path, table: pd.DataFrame, targets: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Path]:
+    """Writes leaderboard.csv, leaderboard.svg and leaderboard.html.
+
+    Args:
+        folder: Made if it does not exist.
+        table: Of `leaderboard.run`.
+        targets: What is said about each target.
+
+    Returns:
+        The three paths.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"leaderboard.{suffix}" for suffix in ("csv", "svg", "html")]
     write_atomically(paths[0], table.to_csv(index=False).encode())
-    picture = io.BytesIO()
+    picture = BytesIO()
     error_figure(table).savefig(picture, format="svg", metadata={"Date": None})
     write_atomically(paths[1], picture.getvalue())
-    write_atomically(paths[2], page(table).encode())
+    write_atomically(paths[2], page(table, targets or {}).encode())
     return paths
 
 
-@style()
-def error_figure(table: pd.DataFrame) -> Figure:
-    """Errors against gradients per draw: a target a column, an error a row; lines are cold, crosses follow."""
-    targets = list(dict.fromkeys(table["target"]))
-    samplers = [name for name in dict.fromkeys(table["sampler"]) if name != REFERENCE]
-    figure = Figure(figsize=(3.0 * len(targets) + 1.5, 2.4 * len(ERRORS)))
-    axes = figure.subplots(len(ERRORS), len(targets), squeeze=False, sharex="col")
-    colours = {name: f"C{index % 10}" for index, name in enumerate(samplers)}
-    markers = {name: "osv^D"[index // 10 % 5] for index, name in enumerate(samplers)}
-    for row, (error, label) in zip(axes, ERRORS.items(), strict=True):
-        for ax, target in zip(row, targets, strict=True):
-            here = table[(table["target"] == target) & (table["status"] == "done")]
-            for name in samplers:
-                own = here[here["sampler"] == name]
-                cold, warm = own[own["mode"] == "cold"], own[own["mode"] == "following"]
-                look = {"color": colours[name], "marker": markers[name], "markersize": 3}
-                ax.plot(cold["gradients"] + 1, cold[error], label=name, linewidth=1, **look)
-                ax.plot(warm["gradients"] + 1, warm[error], color=colours[name], marker="x", linestyle="none")
-            for level in here[here["sampler"] == REFERENCE][error]:
-                ax.axhline(level, color="0.6", linestyle=":")
-            if len(here[here["sampler"] != REFERENCE]):
-                ax.set_xscale("log")
-            ax.set_yscale("symlog", linthresh=0.01)
-            if error == next(iter(ERRORS)):
-                ax.set_title(target)
-            if target == targets[0]:
-                ax.set_ylabel(label, fontsize="x-small")
-    for ax in axes[-1]:
-        ax.set_xlabel("gradients per chain + 1")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", fontsize="small")
-    figure.set_layout_engine("constrained")
-    return figure
-
-
-def page(table: pd.DataFrame) -> str:
-    """The page: standings, every row, and failures with their reasons."""
-    failures = table[table["status"] == "failed"][["target", "sampler", "reason"]]
+def page(table: pd.DataFrame, targets: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page: standings, a panel to explore, the figure, the targets, failures with their reasons, and every row."""
+    failed = table[table["status"] == "failed"].groupby(["sampler", "reason"], sort=False)["target"]
+    failures = failed.agg(", ".join).reset_index()[["sampler", "target", "reason"]]
     done = table[table["status"] == "done"].drop(columns=["status", "reason"])
+    samplers = [name for name in dict.fromkeys(table["sampler"]) if name != REFERENCE]
+    names = list(dict.fromkeys(table["target"]))
+    own = {name for name in samplers if name not in SAMPLERS.names()}
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Samplers on moving targets</title>",
-        f"<style>{STYLE}</style><h1>Samplers on moving targets</h1>",
-        "<p>Errors are those of the distribution of one draw per chain, against reference draws. <b>cold</b>: on the "
-        "last posterior, from draws of the prior. <b>following</b>: one draw from each posterior of the sequence, "
-        "started where the last one ended. The score is the mean over targets of log2 of the sliced Wasserstein "
-        "distance over that of as many reference draws, following; 0 is exact.</p>",
-        "<h2>Standings</h2>",
-        _html(standings(table)),
-        '<h2>Errors against gradients</h2><img src="leaderboard.svg" alt="errors against gradients">',
-        "<p>Lines: cold. Crosses: following. Dotted: as many reference draws.</p>",
+        '<!doctype html><html lang="en"><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>Samplers on moving targets</title><style>{_asset('report', 'report.css')}",
+        f"{_asset('targets', 'leaderboard.css')}</style><h1>Samplers on moving targets</h1>",
+        f"<p>{len(samplers)} samplers on {len(names)} sequences of posteriors.</p>",
+        f"<h2>Standings</h2><p>{INTRODUCTION}</p>",
+        f"<details><summary>What the columns mean</summary><p>{DETAILS}</p></details>",
+        _html(standings(table), own),
     ]
+    if len(done):
+        parts.append(_panel(done, names))
+    parts += [
+        "<h2>All panels</h2><p>Lines: cold. Crosses: following. Dotted: as many reference draws.</p>",
+        '<div class="scroll" tabindex="0" role="region" aria-label="all panels">'
+        '<img class="figure" src="leaderboard.svg" alt="errors against gradients and seconds"></div>',
+    ]
+    if targets:
+        known = pd.DataFrame([{"target": name, **facts} for name, facts in targets.items()])
+        parts += ["<h2>Targets</h2>", _html(known, set())]
     if len(failures):
-        parts += ["<h2>Failures</h2>", _html(failures)]
-    return "\n".join([*parts, "<h2>All rows</h2>", _html(done), "</html>\n"])
+        parts += ["<h2>Failures</h2>", _html(failures, own)]
+    rows = f"<details><summary>{len(done)} rows</summary><p>{COLUMN_NOTES}</p>{_html(done, own)}</details>"
+    return "\n".join([*parts, "<h2>All rows</h2>", rows, "</html>\n"])
 
 
-def _html(frame: pd.DataFrame) -> str:
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in frame.columns)
+def _panel(done: pd.DataFrame, names: list[str]) -> str:
+    columns = ["target", "sampler", "mode", "gradients", "seconds", *ERRORS]
+    rows = [
+        {key: None if value != value else value for key, value in row.items()}
+        for row in done[columns].to_dict("records")
+    ]
+    looks = {name: _look(name) for name in dict.fromkeys(done["sampler"])}
+    options = {
+        "target": {name: name for name in names if name in set(done["target"])},
+        "error": ERRORS,
+        "axis": {"gradients": "gradients", "seconds": "seconds"},
+    }
+    controls = "".join(
+        f'<label>{label}<select id="{key}">'
+        + "".join(
+            f'<option value="{escape(one)}">{escape(text)}</option>' for one, text in options[key].items()
+        )
+        + "</select></label>"
+        for key, label in (("target", "target"), ("error", "error"), ("axis", "against"))
+    )
+    return (
+        f'<h2>Error against cost</h2><div class="controls">{controls}</div><figure style="margin:0">'
+        '<svg id="chart" role="img" aria-label="error against cost of all samplers on one target"></svg>'
+        "<figcaption>Lines: cold, after 1, 4, ... draws. Crosses: following. Dotted: as many reference draws."
+        '</figcaption></figure><p id="told" aria-live="polite"></p><div id="legend"></div>'
+        f'<script type="application/json" id="rows">{_json(rows)}</script>'
+        f'<script type="application/json" id="looks">{_json(looks)}</script>'
+        f"<script>{_asset('targets', 'leaderboard.js')}</script>"
+    )
+
+
+def _look(name: str) -> tuple[str, str]:
+    """Colour and dashes of a sampler's line; one's own is black, or white on black."""
+    if name not in SAMPLERS.names():
+        return "currentColor", "none"
+    own = look(name)
+    return own["color"], "none" if own["linestyle"] == "-" else "2 3"
+
+
+def _json(value: object) -> str:
+    """JSON that cannot end the script element it is in."""
+    return json.dumps(value).replace("<", "\\u003c")
+
+
+def _asset(room: str, name: str) -> str:
+    return (files("experiments") / room / name).read_text()
+
+
+def _html(frame: pd.DataFrame, own: set[str]) -> str:
+    """A table that scrolls if it does not fit; rows of one's own samplers are bold."""
+
+    def kind(column: str) -> str:
+        return (
+            ' class="reason"' if column == "reason" else "" if column in HEAD_COLUMNS else ' class="number"'
+        )
+
+    head = "".join(f"<th{kind(str(name))}>{escape(str(name))}</th>" for name in frame.columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+        ('<tr class="own">' if own & {str(value) for value in row} else "<tr>")
+        + "".join(
+            f"<td{kind(str(name))}>{_cell(value)}</td>"
+            for name, value in zip(frame.columns, row, strict=True)
+        )
+        + "</tr>"
         for row in frame.itertuples(index=False)
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="table">{table}</div>'
 
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return "" if value != value else f"{value:.3g}"
+        return "" if value != value else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return escape(str(value))

@@ -30,6 +30,7 @@ DIMS = {
     "sigma": ("step",),
     "total_variance": ("step",),
     "num_rows": ("step",),
+    "bonus_scale": ("step",),
     "gram": ("step", "column", "column_"),
     "moment": ("step", "column"),
     "square": ("step",),
@@ -112,6 +113,20 @@ class StoredSequence:
     def program(self, step: int = -1) -> Callable[[], None]:
         """The posterior of one step as a NumPyro program."""
         return posterior_program(self.posterior, self.model, *self.history(self.at(step), self.rows))
+
+    def densities(
+        self, step: int, positions: Float[np.ndarray, "draws size"]
+    ) -> tuple[Float[np.ndarray, " draws"], Float[np.ndarray, "draws size"]]:
+        """Log-densities and their gradients; one program is compiled for all steps."""
+        values, gradients = self._densities(self.at(step), self.rows, jnp.asarray(positions))
+        return np.asarray(values), np.asarray(gradients)
+
+    @cached_property
+    def _densities(self) -> Callable[[Arrays, Arrays, Array], tuple[Array, Array]]:
+        def program(arrays: Arrays, rows: Arrays, positions: Array) -> tuple[Array, Array]:
+            return jax.vmap(jax.value_and_grad(self.target_from(arrays, rows).logdensity))(positions)
+
+        return jax.jit(program)
 
     def rewards_of(self, arrays: Arrays, positions: Float[Array, "draws size"]) -> Float[Array, "draws arms"]:
         """Mean rewards of the step's arms under every draw."""

@@ -5,6 +5,7 @@ It appends a line of JSON per sequence to a file. Its parent ends it if a line t
 
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,10 @@ def _first_line(error: Exception) -> str:
 
 
 if __name__ == "__main__":
+    wanted = json.loads(sys.argv[1])
+    if hasattr(os, "sched_setaffinity"):  # one core, before JAX counts them: seconds can then be compared
+        os.sched_setaffinity(0, {wanted["core"]})
     from fgtsva_ppl.jax_config import configure
 
     configure(devices=1)
-    work(json.loads(sys.argv[1]))
+    work(wanted)

@@ -114,13 +114,17 @@ class Chains:
 
         Args:
             data: All data so far.
-            audit: Whether chains are also restarted from the prior, to see whether they find the same.
+            audit: Whether chains are also restarted from the prior, to see whether they find the same. Chains that
+                are lost are restarted in any case.
         """
         arguments = data.arguments()
         halves = self._start(data.example()) if self._halves is None else self._halves
         halves, report = self._settle(halves, arguments)
-        if audit:
-            restarted, other = self._settle(self._restarted(halves, data.example()), arguments)
+        if audit or report.lost:
+            # What lost chains have learnt may be what they suffer from: then nothing of it is kept.
+            example = data.example()
+            again = self._start(example) if report.lost else self._restarted(halves, example)
+            restarted, other = self._settle(again, arguments)
             report = _add(report, other)
             both = np.concatenate([np.asarray(half.draws) for half in (*halves, *restarted)])
             rhat = worst_rhat(both)
@@ -217,10 +221,9 @@ class Chains:
 
     def _start(self, arguments: Arguments) -> tuple[Half, Half]:
         """Both halves at draws from the prior, whose covariance is their first metric."""
-        self._key, start_key, init_key = jax.random.split(self._key, 3)
+        self._key, init_key = jax.random.split(self._key)
         number = self._num_chains
-        keys = jax.random.split(start_key, number * (1 + self._num_draws))
-        positions = self._prior(keys, arguments)
+        positions = self._prior_draws(arguments)
         draws = positions[number:].reshape(number, self._num_draws, -1)
 
         def init(key: Array, position: Array) -> SamplerState:
@@ -231,14 +234,18 @@ class Chains:
 
     def _restarted(self, halves: tuple[Half, Half], arguments: Arguments) -> tuple[Half, Half]:
         """The halves at new draws from the prior; metric and step size are kept."""
-        self._key, key = jax.random.split(self._key)
-        positions = self._prior(jax.random.split(key, self._num_chains), arguments)
+        positions = self._prior_draws(arguments)
         half = self._num_chains // 2
         first, second = halves
         return (
             first._replace(states=first.states._replace(position=positions[:half])),
-            second._replace(states=second.states._replace(position=positions[half:])),
+            second._replace(states=second.states._replace(position=positions[half : 2 * half])),
         )
+
+    def _prior_draws(self, arguments: Arguments) -> Float[Array, "draws size"]:
+        """Enough for a position and for the first draws of every chain, always as many: one compiled program."""
+        self._key, key = jax.random.split(self._key)
+        return self._prior(jax.random.split(key, self._num_chains * (1 + self._num_draws)), arguments)
 
 
 def _split(states: SamplerState, draws: Array) -> tuple[Half, Half]:

@@ -98,6 +98,7 @@ class Follower:
         self._audit_every = audit_every
         self._program: FlatProgram | None = None
         self._population: Chains | Particles | None = None
+        self._constrain: Callable[..., dict[str, Array]] | None = None
         self._shapes: Any = None
         self.reports: list[Update] = []
 
@@ -138,9 +139,10 @@ class Follower:
         """The sample by site, on the sites' own supports: `arviz.from_dict({"posterior": follower.samples()})`."""
         positions = jnp.asarray(self.positions)
         assert self._program is not None
-        program, arguments = self._program, self._data.arguments()
-        constrain = jax.vmap(jax.vmap(program.constrain, in_axes=(0, None)), in_axes=(0, None))
-        constrained = jax.jit(constrain)(positions, arguments)
+        if self._constrain is None:
+            rows = jax.vmap(self._program.constrain, in_axes=(0, None))
+            self._constrain = jax.jit(jax.vmap(rows, in_axes=(0, None)))
+        constrained = self._constrain(positions, self._data.arguments())
         return {name: np.asarray(value) for name, value in constrained.items()}
 
     def logdensity(self, position: Float[Array, " size"]) -> Float[Array, ""]:

@@ -70,19 +70,60 @@ def test_round_trip_keeps_the_target():
     assert not info.is_divergent
 
 
-@pytest.mark.slow
-def test_blackjax_kernels_in_our_loop_keep_the_target():
-    def build(preconditioned, step_size):
-        return blackjax.barker(preconditioned.logdensity, step_size)
+def ghmc(preconditioned, step_size):
+    return blackjax.ghmc(preconditioned.logdensity, step_size, jnp.ones(3), 0.5, 0.25)
 
-    sampler = from_blackjax(build, num_steps=40, step_size=1.5)()
+
+def random_walk(preconditioned, step_size):
+    step = blackjax.mcmc.random_walk.normal(step_size * jnp.eye(3))
+    return blackjax.additive_step_random_walk(preconditioned.logdensity, step)
+
+
+BLACKJAX = {
+    "barker": (lambda target, size: blackjax.barker(target.logdensity, size), 1.5, 40),
+    "mala": (lambda target, size: blackjax.mala(target.logdensity, size), 0.5, 40),
+    "hmc": (lambda target, size: blackjax.hmc(target.logdensity, size, jnp.ones(3), 4), 0.5, 12),
+    "dynamic_hmc": (lambda target, size: blackjax.dynamic_hmc(target.logdensity, size, jnp.ones(3)), 0.4, 12),
+    "nuts": (lambda target, size: blackjax.nuts(target.logdensity, size, jnp.ones(3)), 0.5, 8),
+    "ghmc": (ghmc, 0.7, 60),
+    "random_walk": (random_walk, 1.0, 200),
+}
+
+
+def ends_of(sampler, target):
+    """The last of three draws of independent chains."""
     start = jnp.asarray(FLAT_MEAN) + 1.0
-    keys = jax.random.split(jax.random.key(SEED), CHAINS)
 
     def chain(key):
-        return sampler.sample(key, TARGET, sampler.init(key, lambda _: start))[1].position
+        state = sampler.init(key, lambda _: start)
+        for k in jax.random.split(key, 3):
+            state, draw = sampler.sample(k, target, state)
+        return draw.position
 
-    assert_gaussian(jax.jit(jax.vmap(chain))(keys))
+    return jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(SEED), CHAINS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BLACKJAX)
+def test_blackjax_kernels_in_our_loop_keep_the_target(name):
+    build, step_size, num_steps = BLACKJAX[name]
+    assert_gaussian(ends_of(from_blackjax(build, num_steps=num_steps, step_size=step_size)(), TARGET))
+
+
+def test_a_blackjax_algorithm_without_an_accept_step_keeps_its_step_size():
+    """On a whitened Gaussian SGLD with step h has the variance 1 / (1 - h / 2). A metric invites step size adaptation,
+    which must not take a missing acceptance rate for one of zero.
+    """
+    step = 0.3
+
+    def build(preconditioned, step_size):
+        sgld = blackjax.sgld(lambda x, _: jax.grad(preconditioned.logdensity)(x))
+        return SamplingAlgorithm(sgld.init, lambda key, state: (sgld.step(key, state, None, step_size), None))
+
+    sampler = from_blackjax(build, num_steps=30, step_size=step, optimal_acceptance_rate=None)()
+    target = TARGET._replace(metric=lambda: jnp.asarray(PRECISION))
+    draws = np.asarray(ends_of(sampler, target))
+    assert_gaussian(FLAT_MEAN + (draws - FLAT_MEAN) * np.sqrt(1 - step / 2))
 
 
 def test_particles_start_apart_and_need_a_key():

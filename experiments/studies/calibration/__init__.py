@@ -1,5 +1,5 @@
 """Simulation-based calibration along a run."""
 
-from experiments.studies.calibration import figures, findings
+from experiments.studies.calibration import figures, findings, tables
 
-__all__ = ["figures", "findings"]
+__all__ = ["figures", "findings", "tables"]

@@ -1,24 +1,28 @@
-"""Findings of the study `calibration`: whether ranks of the truth are uniform, by cell and probed round."""
+"""Findings of the study `calibration`: whether ranks of the truth are uniform, by temperature."""
 
 from experiments.analysis.results import StudyResults
-from experiments.studies.calibration.ranks import ranks_of
+from experiments.studies.calibration.ranks import verdicts_of
 
-ALARM = 0.01  # over all cells and rounds (Bonferroni)
+BAYES = 0.5  # weight of a datum at the Bayes temperature, for rewards of variance 1
+MEANING = {"U-shaped": "U-shaped, the posterior is too narrow", "humped": "humped, the posterior is too wide"}
 
 
 def findings(results: StudyResults) -> list[str]:
-    """A sentence per cell and round: uniform, too narrow (U-shaped ranks) or too wide."""
-    found = list(ranks_of(results))
+    """A sentence per temperature."""
+    verdicts = verdicts_of(results)
     sentences = []
-    for one in found:
-        test = one.uniformity
-        verdict = "no deviation from uniform found"
-        if min(test.p_value, test.spread_p_value) < ALARM / (2 * len(found)):
-            shape = "U-shaped: the posterior is too narrow" if test.spread > 1 else "humped: it is too wide"
-            verdict = f"not uniform, {shape}"
+    for eta in sorted({one.of.eta for one in verdicts}):
+        own = [one for one in verdicts if one.of.eta == eta]
+        temperature = "the Bayes temperature" if eta == BAYES else f"{BAYES / eta:g} of the Bayes temperature"
+        spreads = [one.test.spread for one in own]
+        smallest = min(min(one.test.p_value, one.test.spread_p_value) for one in own)
+        shapes = [one.shape for one in own if one.shape != "uniform"]
+        told = "no deviation of the truth's ranks from uniform is found"
+        if shapes:
+            kinds = " or ".join(MEANING[shape] for shape in dict.fromkeys(shapes))
+            told = f"the truth's ranks are not uniform in {len(shapes)} ({kinds})"
         sentences.append(
-            f"{one.label}, round {one.round}: ranks of the truth: {verdict} "
-            f"(variance {test.spread:.2f} of uniform, p={test.spread_p_value:.2g}; largest distance of the ECDF "
-            f"{test.statistic:.2f}, p={test.p_value:.2g})."
+            f"At {temperature} (eta={eta:g}), over {len(own)} cells and rounds: {told}; smallest p={smallest:.2g}, "
+            f"variance of the ranks {min(spreads):.2f} to {max(spreads):.2f} of uniform."
         )
     return sentences

@@ -9,7 +9,8 @@ from experiments.analysis.results import StudyResults
 from experiments.config.compose import compose
 from experiments.studies.calibration.figures import figures
 from experiments.studies.calibration.findings import findings
-from experiments.studies.calibration.ranks import NUM_DRAWS, ranks_of
+from experiments.studies.calibration.ranks import NUM_DRAWS, ranks_of, verdicts_of
+from experiments.studies.calibration.tables import COLUMNS, tables
 from fgtsva_ppl import TS, Contextual, Exact, Thompson, simulate
 from fgtsva_ppl.diagnostics import ProbeSizes, probe, quality
 from samplers.diagnostics import uniformity
@@ -31,10 +32,17 @@ def results():
 
 
 def test_sentences_follow_from_the_ranks(results):
-    sentences = findings(results)
-    assert len(sentences) == 4 * 3
-    for sentence in sentences:
-        assert ("U-shaped" in sentence) == ("eta=1" in sentence)
+    bayes, half = findings(results)
+    assert bayes.startswith("At the Bayes temperature (eta=0.5), over 6 cells and rounds: no deviation")
+    assert half.startswith(
+        "At 0.5 of the Bayes temperature (eta=1), over 6 cells and rounds: the truth's ranks are not"
+    )
+    assert "in 6 (U-shaped, the posterior is too narrow)" in half
+    frame = tables(results)["ranks"].frame
+    assert list(frame.columns) == list(COLUMNS)
+    assert len(frame) == 4 * 3
+    etas = [one.of.eta for one in verdicts_of(results)]
+    assert list(frame["verdict"]) == ["U-shaped" if eta == 1.0 else "uniform" for eta in etas]
     assert {len(one.ranks) for one in ranks_of(results)} == {300}
 
 
