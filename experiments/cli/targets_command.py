@@ -58,7 +58,13 @@ def run_(
     time_limit: Annotated[
         float, typer.Option("--time-limit", min=1, help="Seconds of a sampler on a target.")
     ] = 600.0,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer chains and draws.")] = False,
+    chains: Annotated[
+        int | None, typer.Option("--chains", min=32, max=1000, help="Chains of a sampler. [default: 256]")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option("--draws", min=1, help="Draws of a cold chain. [default: 16]")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer chains and draws: 64 and 8.")] = False,
 ) -> None:
     """Measure samplers on exported targets: errors against gradients and seconds, cold and following.
 
@@ -69,10 +75,11 @@ def run_(
     others = {"all": registered_samplers(), "none": []}.get(beside, beside.split(","))
     samplers = list(dict.fromkeys(check_spec(spec) for spec in [*(sampler or []), *others]))
     from experiments.targets import leaderboard, page
-    from experiments.targets.measure import QUICK, Budget
+    from experiments.targets.measure import QUICK, Budget, calls_up_to
 
     budget = QUICK if quick else Budget()
-    limits = leaderboard.Limits(budget.num_chains, budget.calls, time_limit)
+    calls = budget.calls if draws is None else calls_up_to(draws)
+    limits = leaderboard.Limits(chains or budget.num_chains, calls, time_limit)
     progress = partial(errors.print, style="dim", markup=False)
     table = leaderboard.run(folder, samplers, limits, progress)
     paths = page.write(output, table, leaderboard.described(folder))

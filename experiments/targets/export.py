@@ -11,7 +11,8 @@ import numpy as np
 
 from experiments.storage.files import write_atomically
 from experiments.targets import read_targets
-from experiments.targets.reference import ReferenceDrawer, ReferenceSizes
+from experiments.targets.quadrature import METHOD, pooled_draws
+from experiments.targets.reference import Reference, ReferenceDrawer, ReferenceSizes
 from experiments.targets.sequences import Sequence, chosen
 from experiments.targets.stored import StoredSequence
 from fgtsva_ppl import ENVIRONMENTS, POSTERIORS, REWARDS, SAMPLERS, Thompson, simulate
@@ -166,9 +167,28 @@ def _with_references(draft: StoredSequence, sizes: ReferenceSizes) -> StoredSequ
         lambda arrays: draft.target_from(*arrays), program, draft.model.draw, sizes, compared
     )
     references = [
-        drawer.draw(jax.random.fold_in(jax.random.key(SEED + 1), step), step, (draft.at(step), draft.rows))
+        _pooled_reference(draft, step, sizes)
+        if draft.facts["reward"][0] == "hierarchical"
+        else drawer.draw(
+            jax.random.fold_in(jax.random.key(SEED + 1), step), step, (draft.at(step), draft.rows)
+        )
         for step in range(len(draft))
     ]
     arrays = {**draft.arrays, "reference": np.stack([one.draws for one in references])}
     facts = {**draft.facts, "references": [{"kind": one.kind, **one.facts} for one in references]}
     return StoredSequence(draft.name, arrays, facts)
+
+
+def _pooled_reference(draft: StoredSequence, step: int, sizes: ReferenceSizes) -> Reference:
+    """Exact draws where a scale is the only parameter that is not Gaussian given the others."""
+    arrays = draft.arrays
+    assert arrays["bonus_scale"][step] == 0
+    draws = pooled_draws(
+        np.random.default_rng([SEED, step]),
+        draft.facts["reward"][1],
+        arrays["gram"][step],
+        arrays["moment"][step],
+        arrays["actions"].shape[1],
+        sizes.num_draws,
+    )
+    return Reference(draws, "exact", {"method": METHOD})

@@ -44,10 +44,16 @@ class Budget(NamedTuple):
     """
 
     num_chains: int = 256
-    calls: tuple[int, ...] = (1, 4, 16, 64)
+    calls: tuple[int, ...] = (1, 4, 16)
 
 
 QUICK = Budget(64, (1, 8))
+
+
+def calls_up_to(draws: int) -> tuple[int, ...]:
+    """Powers of 4 below a number of draws, and that number."""
+    powers = [4**power for power in range(16) if 4**power < draws]
+    return (*powers, draws)
 
 
 def measure(sampler: Sampler, sequence: StoredSequence, budget: Budget) -> list[dict[str, Any]]:
@@ -87,6 +93,8 @@ def floor(sequence: StoredSequence, budget: Budget) -> list[dict[str, Any]]:
     if not steps:
         raise ValueError("no posterior of the sequence has a reference")
     draws = sequence.reference[steps[-1]]
+    if 2 * budget.num_chains > len(draws):
+        raise ValueError(f"{len(draws)} reference draws are enough for {len(draws) // 2} chains at most")
     rng = np.random.default_rng(SEED)
     each = []
     for _ in range(NUM_FLOORS):

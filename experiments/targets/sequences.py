@@ -102,7 +102,7 @@ SEQUENCES = {
         100,
         quick=True,
     ),
-    "hierarchical-26": Sequence(
+    "hierarchical-22": Sequence(
         "linear with partially pooled biases: a constrained scale",
         ("homoscedastic", {"dim": 4, "arms": 16}),
         ("hierarchical", {"bias_scale": 2.0}),

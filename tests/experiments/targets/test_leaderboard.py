@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.browser import Page, chromium
 from typer.testing import CliRunner
 
 import samplers
 from experiments.cli.commands import app
 from experiments.targets import leaderboard, page
 from experiments.targets.error_figure import COSTS, error_figure
+from experiments.targets.measure import Budget, calls_up_to, floor
 from experiments.targets.worker import load_sampler, work
 from samplers import InputError
 
@@ -112,6 +114,17 @@ def test_a_worker_writes_a_line_per_target_whatever_happens(rows):
     assert rows["reference"][0]["rows"][0]["mode"] == "reference"
 
 
+def test_numbers_of_draws_are_powers_of_four_up_to_the_last():
+    assert calls_up_to(1) == (1,)
+    assert calls_up_to(16) == (1, 4, 16)
+    assert calls_up_to(20) == (1, 4, 16, 20)
+
+
+def test_too_few_reference_draws_are_told(sequence):
+    with pytest.raises(ValueError, match="400 reference draws are enough for 200 chains"):
+        floor(sequence, Budget(300, (1,)))
+
+
 def test_table_figure_and_page_have_failures_with_their_reason(rows, tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "_measured", lambda folder, sampler, *rest: iter(rows[sampler]))
     monkeypatch.setattr(leaderboard, "stored_names", lambda folder: ["by-hand", "damaged"])
@@ -133,6 +146,31 @@ def test_table_figure_and_page_have_failures_with_their_reason(rows, tmp_path, m
     assert len(pd.read_csv(paths[0])) == len(table)
     only_failures = table[table["status"] == "failed"]
     page.write(tmp_path, only_failures)  # nothing to draw is no reason to fail
+
+
+@pytest.mark.slow
+def test_page_works_in_a_browser_on_a_desk_and_on_a_phone(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(leaderboard, "_measured", lambda folder, sampler, *rest: iter(rows[sampler]))
+    monkeypatch.setattr(leaderboard, "stored_names", lambda folder: ["by-hand", "damaged"])
+    table = leaderboard.run(
+        tmp_path, ["laplace", "RandomWalk", "Raises"], leaderboard.Limits(50, (1, 2), 1.0)
+    )
+    path = page.write(tmp_path, table)[-1]
+    with chromium(tmp_path / "profile") as browser:
+        for width in (1280, 375):
+            tab = Page(browser, path, width)
+            assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+            assert tab.run("document.querySelectorAll('#chart polyline').length") == 2
+            assert tab.run("document.querySelectorAll('#chart circle').length") == 4  # cold
+            assert tab.run("document.querySelectorAll('#chart path').length") == 2  # following
+            tab.run("document.querySelector('#legend button:nth-child(2)').click()")
+            said = tab.run("document.getElementById('told').textContent")
+            assert said.startswith("RandomWalk: cold ")
+            tab.run("document.getElementById('axis').value = 'seconds'; draw()")
+            assert tab.run("document.getElementById('told').textContent") != said
+            assert tab.complaints() == []
+            assert {url.rpartition("/")[2] for url in tab.fetched()} == {"leaderboard.svg"}
+            tab.close()
 
 
 def test_score_is_the_mean_log_ratio_and_a_failure_costs_the_worst():

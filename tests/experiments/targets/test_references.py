@@ -3,11 +3,14 @@
 import jax
 import numpy as np
 import pytest
-from helpers.montecarlo import ALARM, SEED, assert_same_moments
+from helpers.montecarlo import ALARM, SEED, assert_mean, assert_same_moments
 from scipy import stats
 
 from experiments.targets import read_targets
+from experiments.targets.quadrature import pooled_draws
 from experiments.targets.reference import ReferenceDrawer, ReferenceSizes, agreement, gate
+from experiments.targets.stored import StoredSequence
+from samplers.diagnostics import kernel_stein_discrepancy
 
 
 def test_gate_of_references():
@@ -63,3 +66,63 @@ def test_two_libraries_agree_on_a_posterior_and_not_on_two(sequence):
     wrong = drawer.draw(key, 1, {**arrays, "moment": arrays["moment"] + 0.5})
     assert wrong.kind == "rejected"
     assert "numpyro_nuts and dynamic_hmc differ by" in wrong.facts["reason"]
+
+
+def pooled_sequence(rng):
+    """A hierarchical posterior with 2 coefficients and 4 arms, of which one has never been played."""
+    rows = np.concatenate([rng.normal(size=(9, 2)), np.eye(4)[rng.integers(0, 3, 9)]], axis=1)
+    settings = {"prior_scale": None, "bias_scale": 1.5}
+    arrays = {
+        "round": np.array([10]),
+        "actions": rng.normal(size=(1, 4, 2)),
+        "sigma": np.ones(1),
+        "total_variance": np.ones(1),
+        "num_rows": np.array([9]),
+        "bonus_scale": np.zeros(1),
+        "gram": (rows.T @ rows)[None],
+        "moment": (rows.T @ rng.normal(2.0, 1.0, size=9))[None],
+        "square": np.ones(1),
+    }
+    facts = {
+        "reward": ["hierarchical", settings],
+        "posterior": ["ts", {"eta": 1.0}],
+        "compared": "parameters",
+    }
+    return StoredSequence("pooled", arrays, facts)
+
+
+def test_quadrature_draws_from_the_density_of_the_program():
+    """By the Stein discrepancy, which needs only the program's gradients: zero on average, and not for wrong draws."""
+    rng = np.random.default_rng(SEED)
+    sequence = pooled_sequence(rng)
+    arrays = sequence.arrays
+    settings = sequence.facts["reward"][1]
+
+    def discrepancies(settings, replicates=40, number=100):
+        found = []
+        for _ in range(replicates):
+            draws = pooled_draws(rng, settings, arrays["gram"][0], arrays["moment"][0], 4, number)
+            _, scores = sequence.densities(0, draws)
+            found.append(kernel_stein_discrepancy(draws, scores, scale=2.0, unbiased=True))
+        return np.array(found)[:, None]
+
+    assert sequence.model.size == 8
+    assert_mean(discrepancies(settings), 0.0)
+    with pytest.raises(AssertionError):
+        assert_mean(discrepancies({**settings, "bias_scale": 3.0}), 0.0)
+
+
+def test_quadrature_has_the_marginal_that_an_integral_gives():
+    """One arm and one coefficient: the mean of the scale by two-dimensional integration over scale and bias mean."""
+    rng = np.random.default_rng(SEED)
+    gram, moment = np.array([[0.0, 0.0], [0.0, 2.0]]), np.array([0.0, 3.0])
+    draws = pooled_draws(rng, {"prior_scale": 1.0, "bias_scale": 1.0}, gram, moment, 1, 40_000)
+    bias = draws[:, 0] + np.exp(draws[:, 1]) * draws[:, 2]
+    # bias | s ~ N(0, 1 + s^2) before data, and the likelihood is exp(-2 b^2 + 6 b).
+    scales, biases = np.meshgrid(np.linspace(5e-4, 8, 8000), np.linspace(-12, 12, 1601), indexing="ij")
+    density = np.exp(-(scales**2) / 2 - biases**2 / (2 * (1 + scales**2)) - 2 * biases**2 + 6 * biases)
+    density /= np.sqrt(1 + scales**2)
+    density /= density.sum()
+    features = np.stack([np.exp(draws[:, 1]), np.exp(2 * draws[:, 1]), bias, bias**2, draws[:, 3]], axis=1)
+    expected = [(density * x).sum() for x in (scales, scales**2, biases, biases**2)]
+    assert_mean(features, np.array([*expected, 0.0]))
