@@ -1,5 +1,6 @@
 """Plays the recorded runs and writes their posteriors with gradient check values and reference draws."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -68,9 +69,18 @@ def export(
         kinds = ", ".join(str(one["kind"]) for one in stored.facts["references"])
         progress(f"{name}: {len(stored)} posteriors of {stored.size} parameters, references {kinds}")
     write_atomically(folder / "read_targets.py", Path(read_targets.__file__).read_bytes())
-    index = {"sequences": digests, "quick": quick, "seed": SEED}
+    index = {"sequences": {**_digests_of_others(folder), **digests}, "quick": quick, "seed": SEED}
     write_atomically(folder / "index.json", (json.dumps(index, indent=1, sort_keys=True) + "\n").encode())
     return digests
+
+
+def _digests_of_others(folder: Path) -> dict[str, str]:
+    """The digests of all sequences that the folder has already; one that cannot be read is left out."""
+    found = {}
+    for path in sorted(folder.glob("*.nc")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            found[path.stem] = json.loads(path.with_suffix(".json").read_text())["digest"]
+    return found
 
 
 def record(name: str, sequence: Sequence, sizes: ReferenceSizes) -> StoredSequence:

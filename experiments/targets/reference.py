@@ -31,7 +31,7 @@ FALSE_ALARM = 1e-4  # of the comparison of both samplers
 NUM_CHAINS = 8
 NUM_BLOCKS = 5  # of each chain, whose means give the standard errors of the comparison
 CHECK = DynamicHMC(step_size=0.25, num_integration_steps=16)
-TARGET_ACCEPTANCE = 0.95
+TARGET_ACCEPTANCE = 0.9
 THINNING = 4
 NAMES = ("numpyro_nuts", "dynamic_hmc")
 
@@ -83,7 +83,7 @@ class ReferenceDrawer:
                 target_accept_prob=TARGET_ACCEPTANCE,
                 init_strategy=init_to_sample,
             ),
-            num_warmup=sizes.num_chain_draws,
+            num_warmup=500,
             num_samples=THINNING * sizes.num_chain_draws,
             num_chains=NUM_CHAINS,
             chain_method="vectorized",

@@ -112,7 +112,7 @@ def projection_directions(size: int) -> Float[np.ndarray, "directions size"]:
 
 
 def sliced_wasserstein(
-    draws: Float[np.ndarray, "*runs draws size"], reference: Float[np.ndarray, "*runs reference_draws size"]
+    draws: Float[np.ndarray, "*runs draws size"], reference: Float[np.ndarray, "*#runs reference_draws size"]
 ) -> Float[np.ndarray, "*runs"]:
     """Sliced 1-Wasserstein distance (Bonneel et al. 2015) in units of the posterior's standard deviation.
 
