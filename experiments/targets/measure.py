@@ -167,7 +167,7 @@ class _Program:
     def __init__(self, sampler: Sampler, sequence: StoredSequence, keys: Array, length: int) -> None:
         every = [sequence.at(step) for step in range(len(sequence))]
         stacked: Mapping[str, Array] = jax.tree.map(lambda *x: jnp.stack(x), *every)
-        self._length = length
+        self._length, self._size = length, sequence.size
         self._arguments = keys, stacked, sequence.rows
 
         def chain(key: Array, stacked: Any, rows: Any, steps: Array) -> Draw:
@@ -195,4 +195,6 @@ class _Program:
         draws = jax.block_until_ready(self._program(*self._arguments, padded))
         seconds = (time.perf_counter() - began) * len(steps) / self._length
         number = len(steps)
+        if draws.position.shape[2:] != (self._size,):
+            raise ValueError(f"a draw has the shape {draws.position.shape[2:]} instead of {(self._size,)}")
         return np.asarray(draws.position)[:, :number], np.asarray(draws.num_gradients)[:, :number], seconds

@@ -48,6 +48,6 @@ def rank_ecdfs(results: StudyResults) -> Figure:
         ax.set_title(label, fontsize=10)
         ax.set_xlabel("rank of the truth")
     axes[0].set_ylabel("ECDF less uniform")
-    axes[0].legend(fontsize="small")
+    axes[0].legend(fontsize="small", loc="lower center")
     figure.set_layout_engine("constrained")
     return figure

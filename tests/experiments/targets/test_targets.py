@@ -1,7 +1,6 @@
 """Stored sequences of posteriors and their errors: closed forms, bits, and damaged files."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -95,16 +94,10 @@ def test_export_is_deterministic_and_its_checks_hold(tmp_path):
     """Once in this process, with two devices, and once in another one, with one core."""
     names = ["modes-5", "logistic-5"]  # exact references, and gated ones
     first = export(tmp_path / "a", names, quick=True)
-    command = [sys.executable, "-c", "from experiments.cli import main; main()"]
     arguments = ["targets", "export", str(tmp_path / "b"), "--quick"]
     arguments += [word for name in names for word in ("--target", name)]
-    core = min(os.sched_getaffinity(0))
-    subprocess.run(
-        [*command, *arguments],
-        check=True,
-        capture_output=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-    )
+    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nfrom experiments.cli import main; main()"
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True)
     second = json.loads((tmp_path / "b" / "index.json").read_text())["sequences"]
     assert first == second == json.loads((tmp_path / "a" / "index.json").read_text())["sequences"]
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
