@@ -96,7 +96,8 @@ def test_export_is_deterministic_and_its_checks_hold(tmp_path):
     first = export(tmp_path / "a", names, quick=True)
     arguments = ["targets", "export", str(tmp_path / "b"), "--quick"]
     arguments += [word for name in names for word in ("--target", name)]
-    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\nfrom experiments.cli import main; main()"
+    one_core = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])"
+    code = f"{one_core}\nfrom experiments.cli import main; main()"
     subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True)
     second = json.loads((tmp_path / "b" / "index.json").read_text())["sequences"]
     assert first == second == json.loads((tmp_path / "a" / "index.json").read_text())["sequences"]
