@@ -154,6 +154,18 @@ HEADLINES: dict[str, list[Headline]] = {
             ),
         )
     ],
+    "drift": [
+        Headline(
+            "{sampler}, {start} start, instead of exact draws, after the world jumps",
+            from_table("recovery", "gap_after", {}),
+        )
+    ],
+    "delay": [
+        Headline(
+            "rewards that come late ({delays}, {delay} rounds) instead of at once, {sampler}",
+            from_table("delays", "cost", {}, -1, base="regret_without"),
+        )
+    ],
     "data": [
         Headline(
             f"the default Thompson agent instead of {other}, {panel}",

@@ -14,7 +14,7 @@ from experiments.cli.publish import publish
 from experiments.config.study_files import claim_names, study_names
 from experiments.report import gallery
 from experiments.report.gallery import BEGIN, END, place, shown, verdict_counts
-from experiments.report.readme import ANSWERS, part, update
+from experiments.report.readme import ANSWERS, HEADLINES, part, update
 from experiments.report.study_page import evidence, folded, standings_table
 
 PAGE = f"# Studies\n\n{BEGIN}\n### `budget`: old\ntext\n\n### `samplers`: kept\nmore\n{END}\n\nThe end.\n"
@@ -116,6 +116,10 @@ def test_numbers_of_the_readme_come_from_the_stored_study(tmp_path):
     table = part(page, "findings")
     assert f"{gap.value:+.{gap.decimals}f} on " in table
     assert table.count("[`default`]") == 2
+
+
+def test_findings_and_answers_are_those_of_studies():
+    assert {*HEADLINES, *(name for name, _ in ANSWERS)} <= {*study_names()}
 
 
 def test_outcomes_of_verdicts_are_counted():
