@@ -32,8 +32,8 @@ from experiments.execute.job import Progress as Report
 from experiments.storage.errors import DamagedError
 from experiments.storage.folder import Folder
 
-BELOW = 6  # lines of a terminal that the table of finished cells leaves free
-HEADER = 3  # lines of that table beside its rows
+BELOW = 7  # lines of a terminal that the table of finished cells leaves free
+HEADER = 4  # lines of that table beside its rows
 LINE_EVERY = 30.0  # seconds after which an unfinished cell has a line of its own
 
 type Count = Callable[[Cell, int, int], list[Cell]]  # takes a report, returns the cells that are newly stored
