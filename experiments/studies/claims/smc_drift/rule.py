@@ -59,7 +59,7 @@ def figure(results: StudyResults) -> Figure:
     lines = {
         "SMC, discounted": SMC,
         "SMC, no discount": STATIC,
-        "MALA, 40 steps, discounted": CHAIN,
+        "MALA, 20 steps, discounted": CHAIN,
         "uniform": UNIFORM,
     }
     return regret_lines(results, {name: cell_of(results, **which) for name, which in lines.items()})
