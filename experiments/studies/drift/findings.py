@@ -19,7 +19,8 @@ def _warm(found: Sequence[Recovery]) -> list[str]:
     warm = [one for one in found if one.start in (WARM, CARRIED) and one.gap is not None]
     if not warm:
         return []
-    worst = max(warm, key=lambda one: one.peak.value)
+    certain = [one for one in warm if one.peak.low > 0]
+    worst = max(certain or warm, key=lambda one: one.peak.value)
     peak = worst.peak.format("+.2f")
     if not worst.peak.low > 0:
         return [

@@ -65,8 +65,10 @@ class Recovery(NamedTuple):
 
     @property
     def peak(self) -> Interval:
-        """The largest rise."""
-        return max(self.rises.values(), key=lambda rise: rise.value)
+        """The largest rise, of those that are certain if there are some."""
+        rises = list(self.rises.values())
+        certain = [rise for rise in rises if rise.low > 0]
+        return max(certain or rises, key=lambda rise: rise.value)
 
     @property
     def rounds(self) -> int | None:

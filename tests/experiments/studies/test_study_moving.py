@@ -14,7 +14,7 @@ from experiments.config.compose import compose
 from experiments.studies import figures, findings, tables
 from experiments.studies.batches.schedules import rarest, schedules
 from experiments.studies.claims import RULES
-from experiments.studies.drift.recovery import rounds_until_back
+from experiments.studies.drift.recovery import recoveries, rounds_until_back
 from experiments.studies.propensity import biases
 from experiments.studies.propensity.biases import Logged, total_variation
 from experiments.studies.propensity.figures import bias_by_error
@@ -297,3 +297,14 @@ def test_additive_delay_measures_what_the_study_of_delays_does():
 def interval(number):
     """A number that is certain, or one with its ends."""
     return Interval(*number) if isinstance(number, tuple) else Interval(number, number - 0.02, number + 0.02)
+
+
+def test_a_certain_rise_counts_before_a_larger_one_that_is_not():
+    """One probe's mean is larger because of one run; the rise of another is certain."""
+    found = recoveries(jumped(rise=0.2, cost=0.4))
+    warm = next(one for one in found if one.name == "sgld, warm")
+    excess = warm.excess.copy()
+    excess[0, 3] += 30.0
+    rises = warm._replace(excess=excess)
+    assert max(rises.rises.values(), key=lambda rise: rise.value).low <= 0
+    assert rises.peak.value == pytest.approx(0.2, abs=0.02)
