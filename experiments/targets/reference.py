@@ -32,6 +32,7 @@ NUM_CHAINS = 8
 NUM_BLOCKS = 5  # of each chain, whose means give the standard errors of the comparison
 CHECK = DynamicHMC(step_size=0.25, num_integration_steps=16)
 TARGET_ACCEPTANCE = 0.9
+MAX_TREE_DEPTH = 7  # bounds the time on networks, whose weights are not identified
 THINNING = 4
 NAMES = ("numpyro_nuts", "dynamic_hmc")
 
@@ -81,6 +82,7 @@ class ReferenceDrawer:
                 program.model,
                 dense_mass=True,
                 target_accept_prob=TARGET_ACCEPTANCE,
+                max_tree_depth=MAX_TREE_DEPTH,
                 init_strategy=init_to_sample,
             ),
             num_warmup=500,
