@@ -1,7 +1,7 @@
 """The atlas: every published claim on one page, with what was measured and the verdict, from stored studies."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -115,14 +115,15 @@ def _size(results: StudyResults) -> str:
     words = results.command.split()[2:]
     changed = [word for word in words if not word.startswith((*HARMLESS, f"study={results.name}"))]
     if not changed:
-        same = _content(results.cells) == _content(compose([f"study={results.name}"]).cells)
+        known = {key for cell in results.cells for key in cell.flat}
+        same = _content(results.cells, known) == _content(compose([f"study={results.name}"]).cells, known)
         return "" if same else "cells of an earlier version of this study"
     return "quick size" if changed == ["quick=true"] else " ".join(changed)
 
 
-def _content(cells: Iterable[Cell]) -> set[str]:
-    """What is run, whatever the version of the code: a cell's id depends on that."""
-    return {f"{sorted(cell.flat.items())} {cell.rounds} {cell.runs} {cell.seed}" for cell in cells}
+def _content(cells: Iterable[Cell], known: Container[str]) -> set[str]:
+    """What is run, by settings that are known: later versions of the code add some, with neutral defaults."""
+    return {str(sorted((key, value) for key, value in cell.flat.items() if key in known)) for cell in cells}
 
 
 def _entry(index: int, name: str, results: StudyResults | None) -> Entry:

@@ -152,7 +152,7 @@ def dimensions(over, under, warm=UNKNOWN):
         (dimensions(WIDE, WIDE), Outcome.UNTESTED),
         (dimensions(UNKNOWN, UNKNOWN), Outcome.UNTESTED),
         (dimensions(0.2, (0.9, -float("inf"), float("inf"))), Outcome.UNTESTED),
-        (dimensions(UNKNOWN, 0.5), Outcome.PARTLY),
+        (dimensions(UNKNOWN, 0.5), Outcome.UNTESTED),
         (dimensions(1.0, 0.5, warm=(0.0, 0.0, 0.0)), Outcome.PARTLY),
     ],
 )

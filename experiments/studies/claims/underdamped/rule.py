@@ -22,6 +22,8 @@ def _points(results: StudyResults) -> dict[str, dict[float, Interval]]:
     for start, warm in STARTS.items():
         for name, sampler in SAMPLERS.items():
             own = {"sampler": sampler, "agent.warm_start": warm}
+            if not any(cell.flat.get("agent.warm_start") == warm for cell in results.done):
+                continue
             budgets = values_of(results, "sampler.num_steps", **own)
             for dim in values_of(results, "environment.dim", **own):
                 at = {"environment.dim": dim}
@@ -48,27 +50,29 @@ def judge(numbers: Numbers) -> Judgement:
     parts: dict[str, bool | None] = {}
     seen = []
     for start in STARTS:
-        slopes = {name: numbers[f"slope in d, {name}, {start} start"] for name in SAMPLERS}
-        known = [name for name, number in slopes.items() if np.all(np.isfinite(number))]
-        if not known:  # nothing can be said at this start
+        slopes = {
+            name: numbers[f"slope in d, {name}, {start} start"]
+            for name in SAMPLERS
+            if f"slope in d, {name}, {start} start" in numbers
+        }
+        if not slopes or not np.all(
+            np.isfinite(list(slopes.values()))
+        ):  # nothing can be compared at this start
             continue
         for name, number in slopes.items():
-            parts[f"{start} start: {name} steps grow about like d^{SLOPES[name]:g}"] = (
-                near(number, SLOPES[name], ABOUT) if name in known else None
+            parts[f"{start} start: {name} steps grow about like d^{SLOPES[name]:g}"] = near(
+                number, SLOPES[name], ABOUT
             )
-        parts[f"{start} start: underdamped steps grow more slowly than overdamped ones"] = (
-            below(difference(slopes["underdamped"], slopes["overdamped"]), 0)
-            if len(known) == len(SAMPLERS)
-            else None
+            seen.append(f"with the power {number.format('.2f')} of d ({name}, {start} start)")
+        parts[f"{start} start: underdamped steps grow more slowly than overdamped ones"] = below(
+            difference(slopes["underdamped"], slopes["overdamped"]), 0
         )
-        seen += [
-            f"with the power {slopes[name].format('.2f')} of d ({name}, {start} start)" for name in known
-        ]
     if not parts:
         return untested(
-            "either one step a round is enough at all dimensions but one, or no number that was tried is enough"
+            "for one of the two samplers one step a round is enough at all dimensions but one at most, or no number of "
+            "steps that was tried is enough, so that there is no slope"
         )
-    return by_parts(parts, f"Least steps grow {', '.join(seen)}; where none is named, one step is enough.")
+    return by_parts(parts, f"Least steps grow {', '.join(seen)}.")
 
 
 def figure(results: StudyResults) -> Figure:
