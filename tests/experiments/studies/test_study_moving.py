@@ -304,7 +304,7 @@ def test_a_certain_rise_counts_before_a_larger_one_that_is_not():
     found = recoveries(jumped(rise=0.2, cost=0.4))
     warm = next(one for one in found if one.name == "sgld, warm")
     excess = warm.excess.copy()
-    excess[0, 3] += 30.0
+    excess[0, 5] += 30.0  # where there is no rise
     rises = warm._replace(excess=excess)
     assert max(rises.rises.values(), key=lambda rise: rise.value).low <= 0
     assert rises.peak.value == pytest.approx(0.2, abs=0.02)
