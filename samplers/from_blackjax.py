@@ -121,7 +121,7 @@ def from_blackjax(
 
         @override
         def kernel(self, preconditioned: Preconditioned) -> Kernel:
-            size = self.step_size / jnp.sqrt(preconditioned.curvature)
+            size = self.step_size / preconditioned.root_curvature
             return as_kernel(build(preconditioned, size), num_gradients, min(num_gradients, 1))
 
         @property

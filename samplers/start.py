@@ -15,7 +15,7 @@ MAX_ASCENT_STEPS = 20
 
 def _bound(preconditioned: Preconditioned) -> Float[Array, ""]:
     """The length that a gradient under a Gaussian target exceeds with probability 1e-5 at most."""
-    return (math.sqrt(preconditioned.dim) + 5) * jnp.sqrt(preconditioned.curvature)
+    return (math.sqrt(preconditioned.dim) + 5) * preconditioned.root_curvature
 
 
 def move_to_typical_set(

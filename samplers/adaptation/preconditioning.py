@@ -5,6 +5,7 @@ decay are therefore changes of that curvature, and a learnt metric is one more l
 need not know any of them.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple, override
@@ -48,8 +49,20 @@ class Preconditioned(NamedTuple):
     tilted: TiltedMoments | None = None
 
     def with_step_scale(self, scale: Float[Array, ""] | float) -> "Preconditioned":
-        """Returns the same coordinates with every step `scale` times as long."""
-        return self._replace(curvature=self.curvature / scale**2)
+        """Returns the same coordinates with every step `scale` times as long.
+
+        Barriers here and in `root_curvature`: compiled for several devices, c / sqrt(1 / scale^2) stayed as it is, and
+        for one it became c sqrt(scale^2), so that a run's last bits depended on the number of devices.
+        """
+        return self._replace(curvature=jax.lax.optimization_barrier(self.curvature / scale**2))
+
+    @property
+    def root_curvature(self) -> Float[Array, ""] | float:
+        """The square root of the curvature."""
+        if isinstance(self.curvature, float):
+            return math.sqrt(self.curvature)
+        root: Array = jax.lax.optimization_barrier(jnp.sqrt(self.curvature))
+        return root
 
     def with_metric(self, factor: Float[Array, "size size"]) -> "Preconditioned":
         """Returns coordinates y with z = factor @ y, factor lower triangular; the unit of step sizes stays."""

@@ -3,7 +3,6 @@
 from typing import ClassVar, override
 
 import blackjax
-import jax.numpy as jnp
 
 from samplers.adaptation.preconditioning import Preconditioned
 from samplers.base import ASYMPTOTIC, Kernel, SamplerInfo
@@ -31,5 +30,5 @@ class Barker(AdjustedSampler):
 
     @override
     def kernel(self, preconditioned: Preconditioned) -> Kernel:
-        size = self.step_size * preconditioned.dim ** (-1 / 6) / jnp.sqrt(preconditioned.curvature)
+        size = self.step_size * preconditioned.dim ** (-1 / 6) / preconditioned.root_curvature
         return as_kernel(blackjax.barker(preconditioned.logdensity, size), num_gradients=1)

@@ -26,7 +26,7 @@ class Hamiltonian(AdjustedSampler):
 
     def leapfrog_step(self, preconditioned: Preconditioned) -> Float[Array, ""]:
         """Returns the step size in the preconditioned coordinates."""
-        return self.step_size * preconditioned.dim ** (-1 / 4) / jnp.sqrt(preconditioned.curvature)
+        return self.step_size * preconditioned.dim ** (-1 / 4) / preconditioned.root_curvature
 
 
 @settings

@@ -37,7 +37,7 @@ class Slice(PreconditionedSampler):
     def kernel(self, preconditioned: Preconditioned) -> Kernel:
         algorithm = blackjax.slice_sampling(
             preconditioned.logdensity,
-            width=self.width / jnp.sqrt(preconditioned.curvature),
+            width=self.width / preconditioned.root_curvature,
             interval=stepping_out,
             max_expansions=MAX_EXPANSIONS,
         )

@@ -45,17 +45,12 @@ def assert_same(ours: Simulation, theirs: Simulation, runs: slice = slice(None))
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name)[runs], err_msg=name)
 
 
-DEVICES_DIFFER = pytest.mark.xfail(
-    reason="a network's run differs in the last bits between one device and two"
-)
-
-
 @pytest.mark.parametrize(
     "name",
     [
         "psgld",
         pytest.param("exact", marks=pytest.mark.slow),
-        pytest.param("network", marks=[pytest.mark.slow, DEVICES_DIFFER]),
+        pytest.param("network", marks=pytest.mark.slow),
     ],
 )
 def test_a_large_run_depends_on_its_number_alone(name):
