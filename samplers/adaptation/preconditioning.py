@@ -5,7 +5,6 @@ decay are therefore changes of that curvature, and a learnt metric is one more l
 need not know any of them.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple, override
@@ -57,12 +56,13 @@ class Preconditioned(NamedTuple):
         return self._replace(curvature=jax.lax.optimization_barrier(self.curvature / scale**2))
 
     @property
-    def root_curvature(self) -> Float[Array, ""] | float:
+    def root_curvature(self) -> Float[Array, ""]:
         """The square root of the curvature."""
+        root = jnp.sqrt(self.curvature)
         if isinstance(self.curvature, float):
-            return math.sqrt(self.curvature)
-        root: Array = jax.lax.optimization_barrier(jnp.sqrt(self.curvature))
-        return root
+            return root
+        kept: Array = jax.lax.optimization_barrier(root)
+        return kept
 
     def with_metric(self, factor: Float[Array, "size size"]) -> "Preconditioned":
         """Returns coordinates y with z = factor @ y, factor lower triangular; the unit of step sizes stays."""
