@@ -92,13 +92,13 @@ class StepScale(NamedTuple):
     Attributes:
         log_scale: The log of the step's scale.
         total: Sum of the acceptance rates of the present block of targets.
-        count: Number of targets in the present block.
+        num_targets: Number of targets in the present block.
         length: Number of targets at which the block ends.
     """
 
     log_scale: Float[Array, ""]
     total: Float[Array, ""]
-    count: Int[Array, ""]
+    num_targets: Int[Array, ""]
     length: Int[Array, ""]
 
 
@@ -132,7 +132,7 @@ class Automatic(StepSizeAdaptation):
     @override
     def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
         total = state.total + jnp.nan_to_num(acceptance_rate, nan=0.0)
-        count = state.count + 1
+        count = state.num_targets + 1
         rate = total / count
         far = (rate < self.aim / 2) | (rate > (1 + self.aim) / 2)
         changed = jnp.minimum(state.log_scale + jnp.where(far, GAIN * (rate - self.aim), 0.0), 0.0)
