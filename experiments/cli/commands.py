@@ -43,7 +43,7 @@ def bench(
 ) -> None:
     """Measure speed, as ratios inside one run; writes bench.json.
 
-    Parts: paper, sizes, linear, exact_draws, nuts, general, ask_tell, diagnostics, compilation, memory.
+    Parts: paper, sizes, linear, exact_draws, nuts, general, moving, ask_tell, diagnostics, compilation, memory.
 
     Example: fgtsva bench paper exact_draws --quick
     """

@@ -17,6 +17,7 @@ BENCHMARKS = (
     "exact_draws",
     "nuts",
     "general",
+    "moving",
     "ask_tell",
     "diagnostics",
     "compilation",

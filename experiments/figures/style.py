@@ -54,7 +54,8 @@ ALGORITHMS: dict[str, tuple[str, Any]] = {
     "neural_linear": ("#1B7837", "-"), "neural_ts": ("#762A83", "-"), "neural_ucb": ("#762A83", (0, (5, 1))),
     "bootstrapped_ensemble": ("#B35806", ":"), "randomised_prior": ("#2166AC", ":"),
     "ensemble_plus_plus": ("#01665E", ":"), "dropout": ("#C51B7D", ":"),
-    "linear_ensemble_plus_plus": ("#01665E", "-"), "ts_sa": ("#8C510A", "-"), "beta_ts": ("#5E3C99", "-"),
+    "linear_ensemble_plus_plus": ("#01665E", "-"), "published_ulmc": ("#7F3B08", "-"),
+    "ts_sa": ("#8C510A", "-"), "beta_ts": ("#5E3C99", "-"),
     "uniform": ("#777777", "-"), "clairvoyant": ("#333333", ":"),
 }  # fmt: skip
 MAX_LEGEND = 14  # lines of a legend that fit into a panel

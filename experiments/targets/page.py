@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -144,7 +143,7 @@ def _json(value: object) -> str:
 
 
 def _asset(room: str, name: str) -> str:
-    return (files("experiments") / room / name).read_text()
+    return (Path(__file__).parents[1] / room / name).read_text()
 
 
 def _html(frame: pd.DataFrame, own: set[str]) -> str:

@@ -66,12 +66,14 @@ REFUSED = {
 
 def played():
     """Of the samplers of the paper's study all pairs with posteriors and with groups; of the others a triple each."""
-    for row, sampler in enumerate(SAMPLERS.names()):
+    posteriors, groups = POSTERIORS.names(), list(GROUPS)
+    for sampler in SAMPLERS.names():
         if sampler not in STUDIED:
             yield sampler, "fgts_a", "contextual"
             continue
-        for column, posterior in enumerate(POSTERIORS.names()):
-            yield sampler, posterior, list(GROUPS)[(row + column) % len(GROUPS)]
+        row = list(STUDIED).index(sampler)
+        for column in range(max(len(posteriors), len(groups))):
+            yield sampler, posteriors[column % len(posteriors)], groups[(row + column) % len(groups)]
 
 
 PLAYED = [case for case in played() if case not in REFUSED]
