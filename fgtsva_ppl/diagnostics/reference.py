@@ -10,7 +10,7 @@ from jaxtyping import Float, Int, Key
 
 from fgtsva_ppl.diagnostics.mixing import mixing
 from samplers import NUTS, SamplerState, Target
-from samplers.adaptation.step_size import CappedDualAveraging
+from samplers.adaptation.step_size import Automatic
 from samplers.base import Start
 
 NUM_CHAINS, NUM_DRAWS = 4, 1000  # of a reference by NUTS
@@ -57,7 +57,7 @@ def draw_reference(key: Key[Array, ""], target: Target, prior: Start, num_draws:
     if target.metric is not None:
         metric = target.metric()  # once, not in every draw
         target = target._replace(metric=lambda: metric)
-    nuts = NUTS(num_steps=THINNING, adaptation=CappedDualAveraging(target_acceptance_rate=ACCEPTANCE_RATE))
+    nuts = NUTS(num_steps=THINNING, adaptation=Automatic(target_acceptance_rate=ACCEPTANCE_RATE))
     adapting = jnp.arange(NUM_WARM_UP + NUM_DRAWS) < NUM_WARM_UP
 
     def draw(state: SamplerState, row: tuple[Array, Array]) -> tuple[SamplerState, tuple[Array, Array]]:

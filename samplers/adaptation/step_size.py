@@ -1,16 +1,16 @@
-"""Adaptation of the step size, carried from target to target.
+"""Dual averaging of the step size, carried from target to target.
 
 What is tuned is the log of a scale: the kernel's own step size times that scale is used.
 """
 
 import dataclasses
-from typing import Any, NamedTuple, override
+from typing import Any, override
 
 import jax
 import jax.numpy as jnp
 from blackjax.optimizers.dual_averaging import dual_averaging
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from samplers.adaptation.base import Adaptation, AdaptationState, NoAdaptation
 from samplers.adaptation.preconditioning import Preconditioned
@@ -18,8 +18,6 @@ from samplers.settings import settings, traced_float
 from samplers.target import Target
 
 MAX_AVERAGED = 100  # targets; a bounded memory follows a target that keeps changing
-MAX_BLOCK = 32  # targets between two changes of the automatic adaptation
-GAIN = 2.0  # of the log-scale, per unit of the acceptance rate
 
 _init, _update, _ = dual_averaging(t0=10, gamma=0.1, kappa=0.75)
 
@@ -86,68 +84,18 @@ class StepSizeAdaptation(Adaptation):
         return state._replace(dual_averaging=averaging)
 
 
-class StepScale(NamedTuple):
-    """What the automatic adaptation carries.
-
-    Attributes:
-        log_scale: The log of the step's scale.
-        total: Sum of the acceptance rates of the present block of targets.
-        num_targets: Number of targets in the present block.
-        length: Number of targets at which the block ends.
-    """
-
-    log_scale: Float[Array, ""]
-    total: Float[Array, ""]
-    num_targets: Int[Array, ""]
-    length: Int[Array, ""]
-
-
 @settings
 class Automatic(StepSizeAdaptation):
-    """Shortens steps of which far too few are accepted, on targets that are preconditioned by a metric.
+    """Dual averaging on targets that are preconditioned by a metric, nothing on targets whose precision is exact.
 
-    With an exact precision the default step sizes are right, and nothing is adapted. A metric is an average over the
-    target, which says less of the largest curvature. Steps are never longer than the default, so that trajectories of
-    fixed length do not return to where they began. Only the step size is carried, not a learnt metric.
-
-    A step size that follows the chain's own acceptance rates is short where few moves are accepted, and the chain stays
-    there too long, which is a bias. So adaptation is rare (AirMCMC, Chimisov, Latuszynski & Roberts 2018): it looks at
-    the mean acceptance rate of blocks of 1, 2, 4, ..., 32, 32, ... targets, within which the step size is fixed and the
-    chain forgets its last change. The step size changes only if that rate is below half the aim or, after steps were
-    shortened, more than halfway from the aim to 1.
+    With an exact precision the default step sizes are right. A metric is an average over the target, which says less
+    of the largest curvature. Steps are never longer than the default, so that trajectories of fixed length do not
+    return to where they began. Only the step size is carried, not a learnt metric.
     """
 
     @override
     def for_target(self, target: Target) -> Adaptation:
         return NoAdaptation() if target.metric is None else self
-
-    @override
-    def init(self, dim: int) -> Any:
-        return StepScale(jnp.zeros(()), jnp.zeros(()), jnp.zeros((), int), jnp.ones((), int))
-
-    @override
-    def apply(self, preconditioned: Preconditioned, state: Any) -> Preconditioned:
-        return preconditioned.with_step_scale(jnp.exp(state.log_scale))
-
-    @override
-    def update(self, state: Any, acceptance_rate: Float[Array, ""]) -> Any:
-        total = state.total + jnp.nan_to_num(acceptance_rate, nan=0.0)
-        count = state.num_targets + 1
-        rate = total / count
-        far = (rate < self.aim / 2) | (rate > (1 + self.aim) / 2)
-        changed = jnp.minimum(state.log_scale + jnp.where(far, GAIN * (rate - self.aim), 0.0), 0.0)
-        ends = count == state.length
-        return StepScale(
-            jnp.where(ends, changed, state.log_scale),
-            jnp.where(ends, 0.0, total),
-            jnp.where(ends, 0, count),
-            jnp.where(ends, jnp.minimum(2 * state.length, MAX_BLOCK), state.length),
-        )
-
-
-@settings
-class CappedDualAveraging(StepSizeAdaptation):
-    """Dual averaging that never makes steps longer than the default, for a warm-up that is discarded."""
 
     @override
     def init(self, dim: int) -> Any:

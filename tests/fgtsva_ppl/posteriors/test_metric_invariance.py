@@ -104,7 +104,8 @@ def coarse(positions, bins=4):
 def test_a_logistic_posterior_is_left_invariant(sampler):
     """With the metric at the chain's own position the p-values are 1e-8 (MALA), 3e-15 (HMC) and 5e-58 (Barker).
 
-    With step sizes that follow each chain's acceptance rate from round to round, MALA failed on a quarter of the seeds.
+    A known defect: for MALA this fails after ten rounds with FGTSVA_TEST_SEED 4, 5, 7, 9 and 18, because each chain
+    adapts its step size to its own last acceptance rates. With adaptation=none it does not.
     """
     agent, state = played(LOGISTIC, LOGISTIC_POSTERIOR, sampler)
     starts = draws_from_grid(SEED)

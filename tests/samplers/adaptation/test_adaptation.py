@@ -24,7 +24,6 @@ from samplers import (
 )
 from samplers.adaptation.curvature import POWER_ITERATION_GRADIENTS
 from samplers.adaptation.preconditioning import STEP_SIZE_RULES
-from samplers.adaptation.step_size import GAIN, Automatic
 from samplers.adaptation.window import warm_up_due
 from samplers.markov import move_to_typical_set
 
@@ -135,42 +134,6 @@ def test_dual_averaging_keeps_following():
 def test_a_chain_that_reports_nothing_shortens_its_step():
     adaptation = DualAveraging(target_acceptance_rate=0.6)
     assert float(adaptation.update(adaptation.init(2), jnp.asarray(jnp.nan)).dual_averaging.log_x) < 0
-
-
-def _after(adaptation, state, rate, number):
-    """The state after `number` targets with the same acceptance rate."""
-    for _ in range(number):
-        state = adaptation.update(state, jnp.asarray(rate))
-    return state
-
-
-def test_the_automatic_adaptation_changes_steps_at_the_ends_of_blocks():
-    """Blocks of 1, 2, 4, ..., 32, 32 targets; in each the mean acceptance rate is 0.1, far below 0.6."""
-    adaptation = Automatic(target_acceptance_rate=0.6)
-    state, changes = adaptation.init(2), []
-    for target in range(1, 128):
-        new = adaptation.update(state, jnp.asarray(0.0 if target % 2 else 0.2))
-        if new.log_scale != state.log_scale:
-            changes.append(target)
-        state = new
-    assert changes == [1, 3, 7, 15, 31, 63, 95, 127]
-    assert float(state.log_scale) < -7
-
-
-@pytest.mark.parametrize("rate", [0.31, 0.6, 0.79])
-def test_the_automatic_adaptation_ignores_rates_near_its_aim(rate):
-    adaptation = Automatic(target_acceptance_rate=0.6)
-    short = adaptation.init(2)._replace(log_scale=jnp.asarray(-1.0))
-    assert float(_after(adaptation, short, rate, 7).log_scale) == -1.0
-
-
-def test_the_automatic_adaptation_lengthens_steps_up_to_the_default():
-    adaptation = Automatic(target_acceptance_rate=0.6)
-    short = _after(adaptation, adaptation.init(2), jnp.nan, 3)
-    assert float(short.log_scale) == pytest.approx(-2 * GAIN * 0.6)
-    longer = _after(adaptation, short, 0.9, 4)
-    assert float(longer.log_scale) == pytest.approx(-2 * GAIN * 0.6 + GAIN * 0.3)
-    assert float(_after(adaptation, longer, 1.0, 200).log_scale) == 0.0
 
 
 def test_an_adaptation_aims_at_the_kernels_optimum_unless_it_has_an_aim():
